@@ -1,0 +1,33 @@
+"""Expansions in kernel functions on training points: all of them, or a fixed few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .contract import Basis
+
+
+@dataclass
+class Empirical(BaseEstimator):
+    """The empirical kernel map: one term per training point."""
+
+    def expand(self, gram: Basis, rng: np.random.Generator) -> Basis:
+        """Return the gram itself."""
+        return gram
+
+
+@dataclass
+class FixedSubset(BaseEstimator):
+    """Kernel functions on ``n_terms`` training points, drawn once (the paper's Emp_Fix)."""
+
+    n_terms: int = 100
+
+    def expand(self, gram: Basis, rng: np.random.Generator) -> Basis:
+        """Return the gram with the chosen columns alone."""
+        if not self.n_terms >= 1:
+            raise ValueError(f"n_terms={self.n_terms!r} of FixedSubset must be at least 1, e.g. 100")
+        n_chosen = min(self.n_terms, gram.n_terms)
+        return gram.restricted(np.sort(rng.choice(gram.n_terms, n_chosen, replace=False)))

@@ -1,0 +1,65 @@
+"""Kernels, one family a file. ``resolve`` turns a name, a callable or an object into a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .additive import Chi2
+from .bandwidth import median_gamma, scale_gamma
+from .contract import Pairwise, SpectralKernel, VectorKernel
+from .custom import DotProduct, Radial
+from .dot_product import Linear, Polynomial, Sigmoid
+from .stationary import RBF, Laplacian, Matern, RationalQuadratic
+from .structured import ObjectKernel, Precomputed
+
+__all__ = [
+    "RBF",
+    "Chi2",
+    "DotProduct",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "ObjectKernel",
+    "Pairwise",
+    "Polynomial",
+    "Precomputed",
+    "Radial",
+    "RationalQuadratic",
+    "Sigmoid",
+    "SpectralKernel",
+    "VectorKernel",
+    "median_gamma",
+    "resolve",
+    "scale_gamma",
+]
+
+_BY_NAME: dict[str, Any] = {
+    "rbf": RBF(),
+    "laplacian": Laplacian(),
+    "matern12": Matern(0.5),
+    "matern32": Matern(1.5),
+    "matern52": Matern(2.5),
+    "rational_quadratic": RationalQuadratic(),
+    "linear": Linear(),
+    "poly": Polynomial(),
+    "polynomial": Polynomial(),
+    "sigmoid": Sigmoid(),
+    "chi2": Chi2(),
+    "precomputed": Precomputed(),
+}
+
+
+def resolve(kernel: Any) -> Any:
+    """Return the kernel that a name, a kernel object or a Python callable stands for."""
+    if isinstance(kernel, str):
+        if kernel not in _BY_NAME:
+            raise ValueError(f"kernel={kernel!r} is not known; choose one of {', '.join(sorted(_BY_NAME))}")
+        return _BY_NAME[kernel]
+    if hasattr(kernel, "pairwise") or isinstance(kernel, ObjectKernel | Precomputed):
+        return kernel
+    if callable(kernel):
+        return ObjectKernel(kernel)
+    raise ValueError(
+        f"kernel={kernel!r} must be a name, a kernel object from dsekl.kernels, or a function of two sequences "
+        "that returns their kernel block"
+    )

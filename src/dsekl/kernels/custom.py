@@ -1,0 +1,78 @@
+"""A user's own kernel: one Numba-compiled scalar function, fused into the products like the built-in ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numba.core.registry import CPUDispatcher
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from .contract import NO_PARAMS, Pairwise
+from .elementary import FAST
+
+
+@lru_cache(maxsize=64)
+def _over_a_tile(function: Any) -> Any:
+    """Wrap a scalar function into a profile; the same function gives the same compiled profile."""
+
+    @njit(fastmath=FAST, nogil=True)
+    def profile(tile: Any, params: Any) -> None:
+        flat = tile.reshape(tile.size)
+        for i in range(flat.size):
+            flat[i] = function(flat[i])
+
+    return profile
+
+
+def _compiled(function: Any, kernel: str) -> Any:
+    if not isinstance(function, CPUDispatcher):
+        raise ValueError(
+            f"function={function!r} of the {kernel} kernel must be compiled by Numba: decorate it with @numba.njit. "
+            "A plain Python function of two lists of objects can be given as kernel=function instead."
+        )
+    return _over_a_tile(function)
+
+
+@dataclass
+class Radial(BaseEstimator):
+    """``function(gamma d^2)`` for a Numba-compiled scalar ``function`` of the scaled squared distance.
+
+    Examples
+    --------
+    >>> from numba import njit
+    >>> from dsekl.kernels import Radial
+    >>> cauchy = Radial(njit(lambda s: 1 / (1 + s)))
+    """
+
+    function: Callable[[float], float]
+
+    pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        return _compiled(self.function, "Radial")
+
+    def params(self) -> NDArray[np.float64]:
+        return NO_PARAMS
+
+
+@dataclass
+class DotProduct(BaseEstimator):
+    """``function(sum_d gamma_d x_d z_d)`` for a Numba-compiled scalar ``function`` of the scaled dot product."""
+
+    function: Callable[[float], float]
+
+    pairwise: ClassVar = Pairwise.DOT
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        return _compiled(self.function, "DotProduct")
+
+    def params(self) -> NDArray[np.float64]:
+        return NO_PARAMS

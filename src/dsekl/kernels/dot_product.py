@@ -1,0 +1,94 @@
+"""Kernels of the dot product: linear, polynomial, sigmoid.
+
+With ``s = sum_d gamma_d x_d z_d``: linear is ``<x, z>`` and has no gamma, polynomial ``(s + coef0) ** degree``,
+sigmoid ``tanh(s + coef0)``, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from .contract import NO_PARAMS, Pairwise
+from .elementary import FAST, decay
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _identity(tile: Any, params: Any) -> None:
+    return
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _integer_power(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    shift, one, degree = flat.dtype.type(params[0]), flat.dtype.type(1.0), int(params[1])
+    for i in range(flat.size):
+        base = flat[i] + shift
+        power = one
+        for _ in range(degree):
+            power *= base
+        flat[i] = power
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _tanh(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    shift, one, two = flat.dtype.type(params[0]), flat.dtype.type(1.0), flat.dtype.type(2.0)
+    for i in range(flat.size):
+        s = flat[i] + shift
+        e = decay(two * abs(s))
+        flat[i] = np.copysign((one - e) / (one + e), s)
+
+
+@dataclass
+class Linear(BaseEstimator):
+    """``<x, z>``; gamma is not used."""
+
+    pairwise: ClassVar = Pairwise.DOT
+    gamma_power: ClassVar = 0.0
+
+    def profile(self) -> Any:
+        return _identity
+
+    def params(self) -> NDArray[np.float64]:
+        return NO_PARAMS
+
+
+@dataclass
+class Polynomial(BaseEstimator):
+    """``(gamma <x, z> + coef0) ** degree`` for a whole ``degree`` of at least 1."""
+
+    degree: int = 3
+    coef0: float = 1.0
+
+    pairwise: ClassVar = Pairwise.DOT
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        if int(self.degree) != self.degree or self.degree < 1:
+            raise ValueError(f"degree={self.degree!r} of the Polynomial kernel must be a whole number from 1, e.g. 3")
+        return _integer_power
+
+    def params(self) -> NDArray[np.float64]:
+        return np.array([self.coef0, self.degree], dtype=np.float64)
+
+
+@dataclass
+class Sigmoid(BaseEstimator):
+    """``tanh(gamma <x, z> + coef0)``; not positive semi-definite for every gamma and coef0."""
+
+    coef0: float = 0.0
+
+    pairwise: ClassVar = Pairwise.DOT
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        return _tanh
+
+    def params(self) -> NDArray[np.float64]:
+        return np.array([self.coef0], dtype=np.float64)

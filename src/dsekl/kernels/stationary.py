@@ -1,0 +1,151 @@
+"""Kernels that fall with distance: rbf, laplacian, Matérn, rational quadratic.
+
+With ``s = gamma d^2`` the squared distance after scaling:
+
+=================== ===============================================
+rbf                 ``exp(-s)``
+matern 1/2          ``exp(-sqrt(s))``
+matern 3/2          ``(1 + sqrt(3 s)) exp(-sqrt(3 s))``
+matern 5/2          ``(1 + sqrt(5 s) + 5 s / 3) exp(-sqrt(5 s))``
+rational quadratic  ``(1 + s / shape) ** -shape``
+laplacian           ``exp(-gamma |x - z|_1)``
+=================== ===============================================
+
+rbf, rational quadratic and laplacian have scikit-learn's gamma; a Matérn kernel of length scale l has
+``gamma = 1 / l^2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from .contract import NO_PARAMS, Pairwise
+from .elementary import FAST, decay
+
+SQRT3 = sqrt(3.0)
+SQRT5 = sqrt(5.0)
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _exponential(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    for i in range(flat.size):
+        flat[i] = decay(flat[i])
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _matern12(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    for i in range(flat.size):
+        flat[i] = decay(np.sqrt(flat[i]))
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _matern32(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    scale, one = flat.dtype.type(SQRT3), flat.dtype.type(1.0)
+    for i in range(flat.size):
+        r = scale * np.sqrt(flat[i])
+        flat[i] = (one + r) * decay(r)
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _matern52(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    scale, one, third = flat.dtype.type(SQRT5), flat.dtype.type(1.0), flat.dtype.type(1.0 / 3.0)
+    for i in range(flat.size):
+        r = scale * np.sqrt(flat[i])
+        flat[i] = (one + r + r * r * third) * decay(r)
+
+
+@njit(fastmath=FAST, cache=True, nogil=True)
+def _rational_quadratic(tile: Any, params: Any) -> None:
+    flat = tile.reshape(tile.size)
+    shape, one = flat.dtype.type(params[0]), flat.dtype.type(1.0)
+    for i in range(flat.size):
+        flat[i] = (one + flat[i] / shape) ** -shape
+
+
+_MATERN = {0.5: _matern12, 1.5: _matern32, 2.5: _matern52}
+
+
+@dataclass
+class RBF(BaseEstimator):
+    """``exp(-gamma d^2)``."""
+
+    pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        return _exponential
+
+    def params(self) -> NDArray[np.float64]:
+        return NO_PARAMS
+
+    def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
+        return sqrt(2.0) * rng.standard_normal((n_features, n_terms))
+
+
+@dataclass
+class Laplacian(BaseEstimator):
+    """``exp(-gamma |x - z|_1)``."""
+
+    pairwise: ClassVar = Pairwise.MANHATTAN
+    gamma_power: ClassVar = 1.0
+
+    def profile(self) -> Any:
+        return _exponential
+
+    def params(self) -> NDArray[np.float64]:
+        return NO_PARAMS
+
+    def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
+        return rng.standard_cauchy((n_features, n_terms))
+
+
+@dataclass
+class Matern(BaseEstimator):
+    """Matérn kernel of smoothness ``nu``: 0.5, 1.5 or 2.5."""
+
+    nu: float = 1.5
+
+    pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        if self.nu not in _MATERN:
+            raise ValueError(f"nu={self.nu!r} of the Matern kernel is not available; choose one of 0.5, 1.5, 2.5")
+        return _MATERN[self.nu]
+
+    def params(self) -> NDArray[np.float64]:
+        return NO_PARAMS
+
+    def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
+        # The spectral density is a multivariate t distribution with 2 nu degrees of freedom.
+        normal = rng.standard_normal((n_features, n_terms))
+        return normal / np.sqrt(rng.chisquare(2 * self.nu, n_terms) / (2 * self.nu))
+
+
+@dataclass
+class RationalQuadratic(BaseEstimator):
+    """``(1 + gamma d^2 / shape) ** -shape``: a mixture of rbf widths, rbf itself as ``shape`` grows."""
+
+    shape: float = 1.0
+
+    pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
+    gamma_power: ClassVar = 0.5
+
+    def profile(self) -> Any:
+        if not self.shape > 0:
+            raise ValueError(f"shape={self.shape!r} of the RationalQuadratic kernel must be greater than 0, e.g. 1.0")
+        return _rational_quadratic
+
+    def params(self) -> NDArray[np.float64]:
+        return np.array([self.shape], dtype=np.float64)

@@ -1,0 +1,26 @@
+"""Kernels that do not look at columns: a Python function of arbitrary objects, and a matrix made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+
+@dataclass
+class ObjectKernel(BaseEstimator):
+    """A Python function of two sequences of objects (strings, graphs, ...) that returns their kernel block.
+
+    ``function(a, b)`` must return an array of shape ``(len(a), len(b))``. It is called for blocks of bounded
+    size, never for all pairs at once.
+    """
+
+    function: Callable[[Sequence[Any], Sequence[Any]], ArrayLike]
+
+
+@dataclass
+class Precomputed(BaseEstimator):
+    """``X`` itself holds the kernel: (n_samples, n_samples) to fit, (n_queries, n_samples) to predict."""

@@ -1,0 +1,53 @@
+"""Losses: value and gradient for the primal, conjugate and one-coordinate step for the dual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .contract import Loss
+from .margin import Hinge, Logistic, SquaredHinge
+from .residual import EpsilonInsensitive, Huber, Quantile, Squared
+
+__all__ = [
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Quantile",
+    "Squared",
+    "SquaredHinge",
+    "resolve",
+]
+
+_BY_NAME: dict[str, Any] = {
+    "hinge": Hinge(),
+    "squared_hinge": SquaredHinge(),
+    "logistic": Logistic(),
+    "squared": Squared(),
+    "epsilon_insensitive": EpsilonInsensitive(),
+    "huber": Huber(),
+    "quantile": Quantile(),
+}
+
+_SHAPE_RANGES = {
+    EpsilonInsensitive: ("epsilon", 0.0, float("inf"), "at least 0, e.g. 0.1"),
+    Huber: ("delta", 1e-300, float("inf"), "greater than 0, e.g. 1.0"),
+    Quantile: ("quantile", 1e-12, 1 - 1e-12, "strictly between 0 and 1, e.g. 0.9"),
+}
+
+
+def resolve(loss: Any, task: str) -> Any:
+    """Return the loss that a name or object stands for, if it suits the task."""
+    suitable = sorted(name for name, known in _BY_NAME.items() if task in known.tasks)
+    if isinstance(loss, str):
+        if loss not in suitable:
+            raise ValueError(f"loss={loss!r} is not known for {task}; choose one of {', '.join(suitable)}")
+        return _BY_NAME[loss]
+    if task not in getattr(loss, "tasks", ()):
+        raise ValueError(f"loss={loss!r} does not suit {task}; choose one of {', '.join(suitable)}, or such an object")
+    if type(loss) in _SHAPE_RANGES:
+        name, least, most, right = _SHAPE_RANGES[type(loss)]
+        if not least <= getattr(loss, name) <= most:
+            raise ValueError(f"{name}={getattr(loss, name)!r} of the {type(loss).__name__} loss must be {right}")
+    return loss

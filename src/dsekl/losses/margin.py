@@ -1,0 +1,85 @@
+"""Losses of the margin ``y f`` for labels -1 and 1: hinge, squared hinge, logistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, xlogy
+from sklearn.base import BaseEstimator
+
+from . import steps
+from .contract import Array
+
+
+@dataclass
+class Hinge(BaseEstimator):
+    """``max(0, 1 - y f)``: the support vector machine."""
+
+    tasks: ClassVar = ("classification",)
+    curvature: ClassVar = 0.0
+    shape: ClassVar = 0.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(0.0, 1.0 - y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.where(y * f < 1.0, -y, 0.0)
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        size = y * coef
+        return np.where((size >= 0) & (size <= C), -size, np.inf)
+
+    def dual_step(self) -> Any:
+        return steps.hinge
+
+
+@dataclass
+class SquaredHinge(BaseEstimator):
+    """``max(0, 1 - y f)^2``."""
+
+    tasks: ClassVar = ("classification",)
+    curvature: ClassVar = 2.0
+    shape: ClassVar = 0.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -2.0 * y * np.maximum(0.0, 1.0 - y * f)
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        size = y * coef
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ridge = np.where(size == 0, 0.0, size**2 / (4.0 * C))
+        return np.where(size >= 0, -size + ridge, np.inf)
+
+    def dual_step(self) -> Any:
+        return steps.squared_hinge
+
+
+@dataclass
+class Logistic(BaseEstimator):
+    """``log(1 + exp(-y f))``: probabilities through the sigmoid of f."""
+
+    tasks: ClassVar = ("classification",)
+    curvature: ClassVar = 0.25
+    shape: ClassVar = 0.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.logaddexp(0.0, -y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.asarray(-y * expit(-y * f))
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        size = y * coef
+        inside = (size >= 0) & (size <= C)
+        a = np.where(inside, size, 0.0)
+        weight = np.asarray(C, dtype=np.float64)
+        entropy = xlogy(a, a) + xlogy(weight - a, weight - a) - xlogy(weight, weight)
+        return np.where(inside, entropy, np.inf)
+
+    def dual_step(self) -> Any:
+        return steps.logistic

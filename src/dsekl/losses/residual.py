@@ -1,0 +1,136 @@
+"""Losses of the residual ``y - f``: squared, epsilon-insensitive, Huber, quantile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from . import steps
+from .contract import Array
+
+
+def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
+    order = np.argsort(y, kind="stable")
+    share = np.cumsum(weights[order])
+    return float(y[order][np.searchsorted(share, quantile * share[-1])])
+
+
+@dataclass
+class Squared(BaseEstimator):
+    """``1/2 (y - f)^2``: kernel ridge regression, with scikit-learn's ridge ``alpha = 1 / C``."""
+
+    tasks: ClassVar = ("regression", "classification")
+    curvature: ClassVar = 1.0
+    shape: ClassVar = 0.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        return 0.5 * (y - f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return f - y
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -y * coef + np.where(coef == 0, 0.0, coef**2 / (2.0 * C))
+
+    def dual_step(self) -> Any:
+        return steps.squared
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return float(np.average(y, weights=weights))
+
+
+@dataclass
+class EpsilonInsensitive(BaseEstimator):
+    """``max(0, |y - f| - epsilon)``: support vector regression."""
+
+    epsilon: float = 0.1
+
+    tasks: ClassVar = ("regression",)
+    curvature: ClassVar = 0.0
+
+    @property
+    def shape(self) -> float:
+        return self.epsilon
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(0.0, np.abs(y - f) - self.epsilon)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.where(np.abs(y - f) > self.epsilon, np.sign(f - y), 0.0)
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        return np.where(np.abs(coef) <= C, -y * coef + self.epsilon * np.abs(coef), np.inf)
+
+    def dual_step(self) -> Any:
+        return steps.epsilon_insensitive
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return _weighted_quantile(y, weights, 0.5)
+
+
+@dataclass
+class Huber(BaseEstimator):
+    """``1/2 r^2`` for ``|r| <= delta`` and ``delta |r| - delta^2 / 2`` beyond, ``r = y - f``."""
+
+    delta: float = 1.0
+
+    tasks: ClassVar = ("regression",)
+    curvature: ClassVar = 1.0
+
+    @property
+    def shape(self) -> float:
+        return self.delta
+
+    def value(self, y: Array, f: Array) -> Array:
+        size = np.abs(y - f)
+        return np.where(size <= self.delta, 0.5 * size**2, self.delta * size - 0.5 * self.delta**2)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.clip(f - y, -self.delta, self.delta)
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ridge = np.where(coef == 0, 0.0, coef**2 / (2.0 * C))
+        return np.where(np.abs(coef) <= C * self.delta, -y * coef + ridge, np.inf)
+
+    def dual_step(self) -> Any:
+        return steps.huber
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        # The median: robust as the loss is, and what the loss's own minimiser tends to as delta shrinks.
+        return _weighted_quantile(y, weights, 0.5)
+
+
+@dataclass
+class Quantile(BaseEstimator):
+    """``quantile r`` for ``r > 0`` and ``(quantile - 1) r`` otherwise, ``r = y - f``: quantile regression."""
+
+    quantile: float = 0.5
+
+    tasks: ClassVar = ("regression",)
+    curvature: ClassVar = 0.0
+
+    @property
+    def shape(self) -> float:
+        return self.quantile
+
+    def value(self, y: Array, f: Array) -> Array:
+        residual = y - f
+        return np.where(residual > 0, self.quantile * residual, (self.quantile - 1.0) * residual)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.where(y > f, -self.quantile, np.where(y < f, 1.0 - self.quantile, 0.0))
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        inside = (coef >= C * (np.float64(self.quantile) - 1.0)) & (coef <= C * np.float64(self.quantile))
+        return np.where(inside, -y * coef, np.inf)
+
+    def dual_step(self) -> Any:
+        return steps.quantile
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return _weighted_quantile(y, weights, self.quantile)

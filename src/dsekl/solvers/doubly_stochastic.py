@@ -1,0 +1,118 @@
+"""Algorithm 1 of the paper: doubly stochastic kernel learning, serial.
+
+Each step draws random rows, at which the loss is evaluated, and random cols, which expand the kernel map and
+whose coefficients move::
+
+    t <- t + 1
+    rows ~ unif(1, N),  cols ~ unif(1, N)
+    g <- K[rows, cols].T loss'(y[rows], K[rows, cols] coef[cols]) + 2 lambda coef[cols]
+    coef[cols] <- coef[cols] - step_size / t * g
+
+The steps fit expansions in ``n_cols`` random terms, so the model that they train is the *average* expansion over
+the draw of cols: the coefficients times ``n_cols / n_terms``. The paper looks at the sign of f only, which that
+factor leaves alone; margins, probabilities and regression need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from dsekl.sampling import draw_distinct, draw_with_replacement
+
+from .contract import Floats, Problem, State, require
+from .gradient import data_gradient
+
+SCHEDULES = {
+    "inverse": lambda t: 1.0 / t,
+    "inverse_sqrt": lambda t: 1.0 / sqrt(t),
+    "constant": lambda t: 1.0,
+}
+
+
+@dataclass
+class DoublyStochastic(BaseEstimator):
+    """Algorithm 1.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows a step, the paper's I.
+    n_cols : int
+        Cols a step, the paper's J; clipped to the number of terms that there are.
+    step_size : float
+        Factor of every step.
+    schedule : {"inverse", "inverse_sqrt", "constant"}
+        How steps shrink with their number t: 1/t as in the paper, 1/sqrt(t), or not at all.
+    average : bool
+        Return the mean of the coefficients over all steps instead of the last ones.
+    """
+
+    n_rows: int = 100
+    n_cols: int = 100
+    step_size: float = 1.0
+    schedule: str = "inverse"
+    average: bool = False
+
+    default_tol: ClassVar = 0.0
+
+    def validate(self) -> None:
+        require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 100")
+        require(self.n_cols >= 1, self, "n_cols", "at least 1, e.g. 100")
+        require(self.step_size > 0, self, "step_size", "greater than 0, e.g. 1.0")
+        require(self.schedule in SCHEDULES, self, "schedule", f"one of {', '.join(sorted(SCHEDULES))}")
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> State:
+        coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
+        return State(coef, rng, memory={"late": np.zeros_like(coef)} if self.average else {})
+
+    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
+        """Run the steps in which each row and each col is expected once at least."""
+        N, n_terms = problem.n_rows, problem.basis.n_terms
+        n_cols = min(self.n_cols, n_terms)
+        n_steps = max(ceil(N / self.n_rows), ceil(n_terms / n_cols))
+        for done in range(1, n_steps + 1):
+            state.step += 1
+            rows = draw_with_replacement(state.rng, N, self.n_rows)
+            cols = draw_distinct(state.rng, n_terms, n_cols)
+            columns = problem.basis.columns(cols)
+            gradient, loss = data_gradient(problem, columns, rows, state.coef[cols])
+            gradient += 2.0 * problem.penalty * state.coef[cols]
+            change = -self.step_size * SCHEDULES[self.schedule](state.step) * gradient
+            if not np.isfinite(change).all():
+                raise FloatingPointError(self._divergence(problem, rows, cols))
+            state.coef[cols] += change
+            if self.average:
+                state.memory["late"][cols] += (state.step - 1) * change
+            state.evaluations += len(rows) * len(cols)
+            state.add_loss(loss, problem.weights[rows].sum())
+            yield done / n_steps
+
+    def converged(self, problem: Problem, state: State, change: float, tol: float) -> bool:
+        return change < tol
+
+    def coefficients(self, problem: Problem, state: State) -> Floats:
+        coef = state.coef
+        if self.average and state.step:
+            # sum_s coef_s / t, kept without touching all coefficients each step: the change of step s has been
+            # there for t - s + 1 of t steps.
+            coef = coef - state.memory["late"] / state.step
+        return coef * (min(self.n_cols, problem.basis.n_terms) / problem.basis.n_terms)
+
+    def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:
+        """Say which step is safe: one over a bound on the curvature of the step's objective."""
+        K = problem.basis.columns(cols).block(rows)
+        if not np.isfinite(K).all():
+            return f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"
+        weight = float(problem.weights.max())
+        curvature = weight * problem.loss.curvature * float(np.sum(K.astype(np.float64) ** 2)) + 2.0 * problem.penalty
+        return (
+            f"the coefficients are not finite: step_size={self.step_size!r} of {type(self).__name__} is too large "
+            f"for this data; try step_size={1.0 / curvature:.1g}"
+        )

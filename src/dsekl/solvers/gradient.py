@@ -1,0 +1,47 @@
+"""The gradient on a block of the kernel matrix, which both of the paper's algorithms step along.
+
+For ``E = sum_i weights_i loss(y_i, f_i) + lambda |coef|^2`` (the paper's eq. 4 with its norm squared, as its
+gradient needs) and ``f = K[rows, cols] coef[cols]``::
+
+    dE / dcoef[cols] = K[rows, cols].T  weights loss'(y, f)  +  2 lambda coef[cols]
+
+At fixed cols this is unbiased over random rows. It is biased over random cols, because the loss is not linear
+in f: the expected gradient is that of the expected loss of randomly thinned expansions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.gram import row_blocks, times, transposed_times
+
+from .contract import Floats, Problem
+
+BLOCK_BYTES = 2**22
+"""A block of this size is used while it is still in the cache."""
+
+
+def rows_a_block(problem: Problem, n_cols: int, n_workers: int) -> int:
+    """Return how many rows a block should have: within the budget of one worker, and small enough to stay cached."""
+    in_budget = problem.basis.chunk_rows(n_cols * n_workers)
+    return max(1, min(in_budget, BLOCK_BYTES // (4 * n_cols)))
+
+
+def data_gradient(
+    problem: Problem, columns: Any, rows: NDArray[np.intp], coef: Floats, n_workers: int = 1
+) -> tuple[Floats, float]:
+    """Return ``K[rows, cols].T weights loss'(y, f)`` and the rows' summed loss, with f from these cols alone.
+
+    Each kernel value is computed once: a block of rows gives f, then its share of the gradient.
+    """
+    gradient = np.zeros_like(coef)
+    total = 0.0
+    for part, K in row_blocks(columns, rows, rows_a_block(problem, len(coef), n_workers)):
+        f = times(K, coef)
+        y, weights = problem.targets[rows[part]], problem.weights[rows[part], None]
+        total += float((weights * problem.loss.value(y, f)).sum())
+        gradient += transposed_times(K, weights * problem.loss.gradient(y, f))
+    return gradient, total

@@ -1,0 +1,63 @@
+"""Watches a run: history, validation, patience, and the reason it stopped."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from dsekl.expansions import Basis
+
+from .contract import Floats
+
+
+class ErrorMeasure(Protocol):
+    """How wrong predictions ``f`` are for targets ``y``; smaller is better."""
+
+    def __call__(self, y: Floats, f: Floats) -> float: ...
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Rows held out of the training, at which the model is judged each epoch."""
+
+    basis: Basis
+    targets: Floats
+    error: ErrorMeasure
+
+    def measure(self, coef: Floats) -> float:
+        """Return the error of the model with these coefficients."""
+        moved = np.flatnonzero(coef.any(axis=1))
+        return self.error(self.targets, self.basis.product(slice(None), moved, coef[moved]))
+
+
+@dataclass
+class Monitor:
+    """Collects what each epoch did and says when validation has stopped to improve."""
+
+    validation: Validation | None = None
+    patience: int = 5
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_error: float = float("inf")
+    best_coef: Floats | None = None
+    _epochs_since_best: int = 0
+    _started: float = field(default_factory=time.perf_counter)
+
+    def observe(self, coef: Floats, **figures: Any) -> dict[str, Any]:
+        """Record an epoch that ended with the model ``coef``."""
+        record = {"seconds": time.perf_counter() - self._started, **figures}
+        if self.validation is not None:
+            error = self.validation.measure(coef)
+            record["validation_error"] = error
+            self._epochs_since_best += 1
+            if error < self.best_error:
+                self.best_error, self.best_coef, self._epochs_since_best = error, coef.copy(), 0
+        self.history.append(record)
+        return record
+
+    @property
+    def out_of_patience(self) -> bool:
+        """True when validation has not improved for ``patience`` epochs."""
+        return self.validation is not None and self._epochs_since_best >= self.patience

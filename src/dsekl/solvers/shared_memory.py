@@ -1,0 +1,147 @@
+"""Algorithm 2 of the paper: parallel, on one shared vector of coefficients.
+
+Each epoch cuts a permutation of the rows and one of the cols into batches. For each batch of rows, the workers
+take the batches of cols in parallel; every coefficient belongs to one batch, so no two workers ever write to the
+same place::
+
+    G <- 1
+    while not converged:
+        for each batch of rows:
+            for each batch of cols, in parallel on worker k:
+                g[cols] <- gradient as in Algorithm 1
+                G[cols] <- G[cols] + g[cols]^2
+            coef <- coef - learning_rate / epoch * G^(-1/2) g
+
+"As in Algorithm 1" can be read in two ways. ``gradient="local"`` takes f from the worker's own cols;
+``gradient="global"`` sums f over all cols first, at the price of one barrier between workers, and steps along the
+true gradient.
+
+The result does not depend on the number of workers or on their timing, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from dsekl.gram import spread, times, transposed_times
+from dsekl.sampling import epoch_batches
+
+from .contract import Floats, Problem, State, require
+from .gradient import data_gradient
+
+
+@dataclass
+class SharedMemory(BaseEstimator):
+    """Algorithm 2.
+
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Size of the batches of rows and cols, clipped to what there is.
+    n_workers : int or None
+        Worker threads; None takes the estimator's ``n_jobs``.
+    learning_rate : float
+        Factor of every step, divided by the number of the epoch.
+    gradient : {"global", "local"}
+        Whether f sums over all cols or over the worker's own.
+    """
+
+    n_rows: int = 10_000
+    n_cols: int = 10_000
+    n_workers: int | None = None
+    learning_rate: float = 1.0
+    gradient: str = "global"
+
+    default_tol: ClassVar = 1.0
+
+    def validate(self) -> None:
+        require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 10000")
+        require(self.n_cols >= 1, self, "n_cols", "at least 1, e.g. 10000")
+        require(self.n_workers is None or self.n_workers >= 1, self, "n_workers", "None or at least 1, e.g. 2")
+        require(self.learning_rate > 0, self, "learning_rate", "greater than 0, e.g. 1.0")
+        require(self.gradient in ("global", "local"), self, "gradient", "'global' or 'local'")
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> State:
+        coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
+        return State(coef, rng, memory={"G": np.ones_like(coef)})
+
+    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
+        n_workers = self.n_workers or problem.n_threads
+        basis = problem.basis.threaded(1)
+        row_batches = epoch_batches(state.rng, problem.n_rows, self.n_rows)
+        col_batches = epoch_batches(state.rng, basis.n_terms, self.n_cols)
+        columns = spread(basis.columns, col_batches, n_workers)
+        gradients_of = _global_gradients if self.gradient == "global" else _local_gradients
+        rate = self.learning_rate / (state.epoch + 1)
+        G = state.memory["G"]
+        for done, rows in enumerate(row_batches, start=1):
+            gradients, loss = gradients_of(problem, rows, col_batches, columns, state.coef, n_workers)
+            for cols, gradient in zip(col_batches, gradients, strict=True):
+                gradient += 2.0 * problem.penalty * state.coef[cols]
+                G[cols] += gradient**2
+                state.coef[cols] -= rate * gradient / np.sqrt(G[cols])
+            if not np.isfinite(state.coef).all():
+                raise FloatingPointError(
+                    f"the coefficients are not finite: learning_rate={self.learning_rate!r} of {type(self).__name__} "
+                    f"is too large, or kernel values overflow; try learning_rate={self.learning_rate / 10:.1g}, or scale "
+                    "the columns of X"
+                )
+            state.step += 1
+            state.evaluations += len(rows) * basis.n_terms
+            state.add_loss(loss, problem.weights[rows].sum())
+            yield done / len(row_batches)
+
+    def converged(self, problem: Problem, state: State, change: float, tol: float) -> bool:
+        return change < tol
+
+    def coefficients(self, problem: Problem, state: State) -> Floats:
+        if self.gradient == "global":
+            return state.coef.copy()
+        # As in Algorithm 1: the local reading trains expansions in n_cols terms, and the model is their average.
+        return state.coef * (min(self.n_cols, problem.basis.n_terms) / problem.basis.n_terms)
+
+
+def _local_gradients(
+    problem: Problem, rows: NDArray[np.intp], col_batches: list[Any], columns: list[Any], coef: Floats, n_workers: int
+) -> tuple[list[Floats], float]:
+    """Each worker's own f: one pass, no barrier."""
+
+    def work(k: int) -> tuple[Floats, float]:
+        return data_gradient(problem, columns[k], rows, coef[col_batches[k]], n_workers)
+
+    results = spread(work, range(len(columns)), n_workers)
+    return [gradient for gradient, _ in results], sum(loss for _, loss in results) / len(results)
+
+
+def _global_gradients(
+    problem: Problem, rows: NDArray[np.intp], col_batches: list[Any], columns: list[Any], coef: Floats, n_workers: int
+) -> tuple[list[Floats], float]:
+    """f from all cols: the workers keep their blocks of a few rows until f is summed, so nothing is computed twice."""
+    gradients = [np.zeros((len(cols), coef.shape[1])) for cols in col_batches]
+    total = 0.0
+    size = problem.basis.chunk_rows(len(coef))
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+
+        def forward(k: int, part: NDArray[np.intp] = part) -> tuple[Any, Floats]:
+            K = columns[k].block(part)
+            return K, times(K, coef[col_batches[k]])
+
+        results = spread(forward, range(len(columns)), n_workers)
+        f = np.sum([share for _, share in results], axis=0)
+        y, weights = problem.targets[part], problem.weights[part, None]
+        total += float((weights * problem.loss.value(y, f)).sum())
+        slope = weights * problem.loss.gradient(y, f)
+        blocks = [K for K, _ in results]
+
+        def backward(k: int, blocks: list[Any] = blocks, slope: Floats = slope) -> None:
+            gradients[k] += transposed_times(blocks[k], slope)
+
+        spread(backward, range(len(columns)), n_workers)
+    return gradients, total

@@ -1,0 +1,25 @@
+"""Kernel machines that keep every training point in the model.
+
+The public names are loaded when they are first used, so that ``import dsekl`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import DSEKLClassifier, DSEKLRegressor
+
+__version__ = "0.1.0"
+__all__ = ["DSEKLClassifier", "DSEKLRegressor", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("DSEKLClassifier", "DSEKLRegressor"):
+        return getattr(import_module("dsekl.estimators"), name)
+    raise AttributeError(f"module 'dsekl' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -27,7 +27,7 @@ class RandomFourier(BaseEstimator):
         """Draw the frequencies; the gram lends its placed points."""
         if not self.n_terms >= 1:
             raise ValueError(f"n_terms={self.n_terms!r} of RandomFourier must be at least 1, e.g. 100")
-        kernel = getattr(gram, "kernel", None)
+        kernel: Any = getattr(gram, "kernel", None)
         if not hasattr(kernel, "sample_frequencies"):
             raise ValueError(
                 f"kernel={kernel!r} has no spectrum to sample; expansion RandomFourier needs rbf, laplacian or matern"

@@ -16,8 +16,8 @@ from dsekl.kernels import ObjectKernel, Precomputed
 
 from .blocks import times, transposed_times
 from .contract import Columns, Gram, Indices, row_blocks
-from .dense import DenseGram
 from .csr import SparseGram
+from .dense import DenseGram
 from .structured import ObjectBlocks, PrecomputedBlocks, StructuredGram
 from .threads import spread
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import float64, intp, njit, types, void
 from numpy.typing import NDArray
 
-from dsekl.kernels import Pairwise, VectorKernel
+from dsekl.kernels import VectorKernel
 from dsekl.kernels.elementary import FAST
 
 from .contract import Array, Indices, count

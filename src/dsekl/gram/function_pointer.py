@@ -43,7 +43,7 @@ def comparison_signature(dtype: str) -> Any:
     return void(matrix(number), vector(number), intp, cube(number), vector(number), vector(intp), matrix(number))
 
 
-class FunctionPointer(WrapperAddressProtocol):  # type: ignore[misc]
+class FunctionPointer(WrapperAddressProtocol):
     """The address of one compiled version of a Numba function, typed so that compiled code can call it."""
 
     def __init__(self, function: Any, signature: Any) -> None:

@@ -30,7 +30,7 @@ _BY_NAME: dict[str, Any] = {
     "quantile": Quantile(),
 }
 
-_SHAPE_RANGES = {
+_SHAPE_RANGES: dict[Any, tuple[str, float, float, str]] = {
     EpsilonInsensitive: ("epsilon", 0.0, float("inf"), "at least 0, e.g. 0.1"),
     Huber: ("delta", 1e-300, float("inf"), "greater than 0, e.g. 1.0"),
     Quantile: ("quantile", 1e-12, 1 - 1e-12, "strictly between 0 and 1, e.g. 0.9"),

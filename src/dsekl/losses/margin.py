@@ -68,7 +68,7 @@ class Logistic(BaseEstimator):
     shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
-        return np.logaddexp(0.0, -y * f)
+        return np.asarray(np.logaddexp(0.0, -y * f))
 
     def gradient(self, y: Array, f: Array) -> Array:
         return np.asarray(-y * expit(-y * f))

@@ -57,7 +57,7 @@ class EpsilonInsensitive(BaseEstimator):
         return self.epsilon
 
     def value(self, y: Array, f: Array) -> Array:
-        return np.maximum(0.0, np.abs(y - f) - self.epsilon)
+        return np.asarray(np.maximum(0.0, np.abs(y - f) - self.epsilon))
 
     def gradient(self, y: Array, f: Array) -> Array:
         return np.where(np.abs(y - f) > self.epsilon, np.sign(f - y), 0.0)
@@ -87,10 +87,11 @@ class Huber(BaseEstimator):
 
     def value(self, y: Array, f: Array) -> Array:
         size = np.abs(y - f)
-        return np.where(size <= self.delta, 0.5 * size**2, self.delta * size - 0.5 * self.delta**2)
+        beyond = self.delta * size - 0.5 * self.delta**2
+        return np.asarray(np.where(size <= self.delta, 0.5 * size**2, beyond))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        return np.clip(f - y, -self.delta, self.delta)
+        return np.asarray(np.clip(f - y, -self.delta, self.delta))
 
     def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):

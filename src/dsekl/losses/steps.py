@@ -16,7 +16,9 @@ NEWTON_STEPS = 60
 
 
 @njit(cache=True, nogil=True)
-def _clipped(y: float, coef: float, f: float, diagonal: float, margin: float, ridge: float, lo: float, hi: float) -> Any:
+def _clipped(
+    y: float, coef: float, f: float, diagonal: float, margin: float, ridge: float, lo: float, hi: float
+) -> Any:
     pull = diagonal * coef + y - f
     if pull > margin:
         pull -= margin

@@ -63,7 +63,7 @@ class State:
 
     def training_loss(self) -> float:
         """Return the mean loss over the rows seen since the last call."""
-        mean = self.loss_sum / self.loss_weight if self.loss_weight else float("nan")
+        mean = float(self.loss_sum / self.loss_weight) if self.loss_weight else float("nan")
         self.loss_sum = self.loss_weight = 0.0
         return mean
 

@@ -15,7 +15,7 @@ factor leaves alone; margins, probabilities and regression need it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import ClassVar
@@ -27,9 +27,9 @@ from sklearn.base import BaseEstimator
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .contract import Floats, Problem, State, require
-from .gradient import data_gradient
+from .gradient import data_gradient, safe_step
 
-SCHEDULES = {
+SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
     "inverse_sqrt": lambda t: 1.0 / sqrt(t),
     "constant": lambda t: 1.0,
@@ -46,8 +46,9 @@ class DoublyStochastic(BaseEstimator):
         Rows a step, the paper's I.
     n_cols : int
         Cols a step, the paper's J; clipped to the number of terms that there are.
-    step_size : float
-        Factor of every step.
+    step_size : float or "auto"
+        Factor of every step. "auto" is 1, and for losses with curvature caps each step at what the curvature of a
+        random block allows, so that it cannot diverge; a number is taken as it is.
     schedule : {"inverse", "inverse_sqrt", "constant"}
         How steps shrink with their number t: 1/t as in the paper, 1/sqrt(t), or not at all.
     average : bool
@@ -56,7 +57,7 @@ class DoublyStochastic(BaseEstimator):
 
     n_rows: int = 100
     n_cols: int = 100
-    step_size: float = 1.0
+    step_size: float | str = "auto"
     schedule: str = "inverse"
     average: bool = False
 
@@ -65,26 +66,27 @@ class DoublyStochastic(BaseEstimator):
     def validate(self) -> None:
         require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 100")
         require(self.n_cols >= 1, self, "n_cols", "at least 1, e.g. 100")
-        require(self.step_size > 0, self, "step_size", "greater than 0, e.g. 1.0")
+        number = not isinstance(self.step_size, str) and self.step_size > 0
+        require(number or self.step_size == "auto", self, "step_size", "'auto' or greater than 0, e.g. 1.0")
         require(self.schedule in SCHEDULES, self, "schedule", f"one of {', '.join(sorted(SCHEDULES))}")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> State:
         coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
-        return State(coef, rng, memory={"late": np.zeros_like(coef)} if self.average else {})
+        state = State(coef, rng, memory={"late": np.zeros_like(coef)} if self.average else {})
+        if self.step_size == "auto":
+            state.memory["cap"] = np.array(safe_step(problem, *self._draw(problem, rng)))
+        return state
 
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         """Run the steps in which each row and each col is expected once at least."""
-        N, n_terms = problem.n_rows, problem.basis.n_terms
-        n_cols = min(self.n_cols, n_terms)
-        n_steps = max(ceil(N / self.n_rows), ceil(n_terms / n_cols))
+        n_steps = max(ceil(problem.n_rows / self.n_rows), ceil(problem.basis.n_terms / self.n_cols))
         for done in range(1, n_steps + 1):
             state.step += 1
-            rows = draw_with_replacement(state.rng, N, self.n_rows)
-            cols = draw_distinct(state.rng, n_terms, n_cols)
+            rows, cols = self._draw(problem, state.rng)
             columns = problem.basis.columns(cols)
             gradient, loss = data_gradient(problem, columns, rows, state.coef[cols])
             gradient += 2.0 * problem.penalty * state.coef[cols]
-            change = -self.step_size * SCHEDULES[self.schedule](state.step) * gradient
+            change = -self._step(state) * gradient
             if not np.isfinite(change).all():
                 raise FloatingPointError(self._divergence(problem, rows, cols))
             state.coef[cols] += change
@@ -105,14 +107,23 @@ class DoublyStochastic(BaseEstimator):
             coef = coef - state.memory["late"] / state.step
         return coef * (min(self.n_cols, problem.basis.n_terms) / problem.basis.n_terms)
 
+    def _draw(self, problem: Problem, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        rows = draw_with_replacement(rng, problem.n_rows, self.n_rows)
+        return rows, draw_distinct(rng, problem.basis.n_terms, self.n_cols)
+
+    def _step(self, state: State) -> float:
+        shrinking = SCHEDULES[self.schedule](state.step)
+        if self.step_size == "auto":
+            return min(shrinking, float(state.memory["cap"]))
+        return float(self.step_size) * shrinking
+
     def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:
-        """Say which step is safe: one over a bound on the curvature of the step's objective."""
         K = problem.basis.columns(cols).block(rows)
         if not np.isfinite(K).all():
-            return f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"
-        weight = float(problem.weights.max())
-        curvature = weight * problem.loss.curvature * float(np.sum(K.astype(np.float64) ** 2)) + 2.0 * problem.penalty
+            return (
+                f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"
+            )
         return (
             f"the coefficients are not finite: step_size={self.step_size!r} of {type(self).__name__} is too large "
-            f"for this data; try step_size={1.0 / curvature:.1g}"
+            f"for this data; try step_size={safe_step(problem, rows, cols):.1g}, or 'auto'"
         )

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,10 +31,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread, times, transposed_times
-from dsekl.sampling import epoch_batches
+from dsekl.sampling import draw_distinct, epoch_batches
 
 from .contract import Floats, Problem, State, require
 from .gradient import data_gradient
+
+PROBED_ROWS = 100
+PROBED_COLS = 1000
 
 
 @dataclass
@@ -46,8 +50,9 @@ class SharedMemory(BaseEstimator):
         Size of the batches of rows and cols, clipped to what there is.
     n_workers : int or None
         Worker threads; None takes the estimator's ``n_jobs``.
-    learning_rate : float
-        Factor of every step, divided by the number of the epoch.
+    learning_rate : float or "auto"
+        Factor of every step, divided by the number of the epoch. "auto" is 1 for labels, as in the paper; for real
+        targets it is the rate at which the first step moves f by about their size.
     gradient : {"global", "local"}
         Whether f sums over all cols or over the worker's own.
     """
@@ -55,7 +60,7 @@ class SharedMemory(BaseEstimator):
     n_rows: int = 10_000
     n_cols: int = 10_000
     n_workers: int | None = None
-    learning_rate: float = 1.0
+    learning_rate: float | str = "auto"
     gradient: str = "global"
 
     default_tol: ClassVar = 1.0
@@ -64,12 +69,14 @@ class SharedMemory(BaseEstimator):
         require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 10000")
         require(self.n_cols >= 1, self, "n_cols", "at least 1, e.g. 10000")
         require(self.n_workers is None or self.n_workers >= 1, self, "n_workers", "None or at least 1, e.g. 2")
-        require(self.learning_rate > 0, self, "learning_rate", "greater than 0, e.g. 1.0")
+        number = not isinstance(self.learning_rate, str) and self.learning_rate > 0
+        require(number or self.learning_rate == "auto", self, "learning_rate", "'auto' or greater than 0, e.g. 1.0")
         require(self.gradient in ("global", "local"), self, "gradient", "'global' or 'local'")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> State:
         coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
-        return State(coef, rng, memory={"G": np.ones_like(coef)})
+        rate = self._first_rate(problem, rng) if self.learning_rate == "auto" else float(self.learning_rate)
+        return State(coef, rng, memory={"G": np.ones_like(coef), "rate": np.array(rate)})
 
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         n_workers = self.n_workers or problem.n_threads
@@ -78,7 +85,7 @@ class SharedMemory(BaseEstimator):
         col_batches = epoch_batches(state.rng, basis.n_terms, self.n_cols)
         columns = spread(basis.columns, col_batches, n_workers)
         gradients_of = _global_gradients if self.gradient == "global" else _local_gradients
-        rate = self.learning_rate / (state.epoch + 1)
+        rate = float(state.memory["rate"]) / (state.epoch + 1)
         G = state.memory["G"]
         for done, rows in enumerate(row_batches, start=1):
             gradients, loss = gradients_of(problem, rows, col_batches, columns, state.coef, n_workers)
@@ -89,8 +96,8 @@ class SharedMemory(BaseEstimator):
             if not np.isfinite(state.coef).all():
                 raise FloatingPointError(
                     f"the coefficients are not finite: learning_rate={self.learning_rate!r} of {type(self).__name__} "
-                    f"is too large, or kernel values overflow; try learning_rate={self.learning_rate / 10:.1g}, or scale "
-                    "the columns of X"
+                    f"is too large, or kernel values overflow; try learning_rate={rate / 10:.1g}, or scale the "
+                    "columns of X"
                 )
             state.step += 1
             state.evaluations += len(rows) * basis.n_terms
@@ -98,13 +105,26 @@ class SharedMemory(BaseEstimator):
             yield done / len(row_batches)
 
     def converged(self, problem: Problem, state: State, change: float, tol: float) -> bool:
-        return change < tol
+        # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
+        return change < tol * float(state.memory["rate"])
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         if self.gradient == "global":
             return state.coef.copy()
         # As in Algorithm 1: the local reading trains expansions in n_cols terms, and the model is their average.
         return state.coef * (min(self.n_cols, problem.basis.n_terms) / problem.basis.n_terms)
+
+    def _first_rate(self, problem: Problem, rng: np.random.Generator) -> float:
+        # The first step moves coefficients by up to the rate, up or down, so f by about the rate times the root of
+        # the sum of a row's squares in K.
+        if (np.abs(problem.targets) == 1.0).all():
+            return 1.0
+        rows = draw_distinct(rng, problem.n_rows, PROBED_ROWS)
+        n_terms = problem.basis.n_terms if self.gradient == "global" else min(self.n_cols, problem.basis.n_terms)
+        cols = draw_distinct(rng, problem.basis.n_terms, min(n_terms, PROBED_COLS))
+        square = float((problem.basis.columns(cols).block(rows).astype(np.float64) ** 2).mean())
+        size = float(np.abs(problem.targets).mean())
+        return size / sqrt(square * n_terms) if square > 0 and size > 0 else 1.0
 
 
 def _local_gradients(

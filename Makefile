@@ -1,0 +1,35 @@
+# Set-up needs Python 3.11 or newer and make; everything else is installed into .venv from pyproject.toml.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-all bench lint clean
+
+# A marker per extra: a change of pyproject.toml installs again, nothing else does.
+.venv/.installed-%: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[$*]'
+	touch $@
+
+demo: .venv/.installed-demo  ## the XOR problem of the paper's figure 1, learned by both algorithms
+	$(BIN)/python examples/xor.py
+
+test: .venv/.installed-test lint  ## everything that CI runs
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: .venv/.installed-test lint  ## the slow tests too; those on real data need DSEKL_DATA
+	$(BIN)/python -m pytest -n auto
+
+lint: .venv/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should run meanwhile
+	$(BIN)/python benchmarks/gram.py
+	$(BIN)/python benchmarks/algorithms.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

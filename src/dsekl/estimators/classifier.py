@@ -1,0 +1,222 @@
+"""Classification: labels become targets of -1 and 1, one output for two classes, one per class for more."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dsekl import kernels, losses
+
+from . import inputs
+from .parameters import CONSTRAINTS
+from .training import Examples, evaluate, train
+
+Floats = NDArray[np.float64]
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if estimator.loss != "logistic" and not isinstance(estimator.loss, losses.Logistic):
+        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={estimator.loss!r}")
+    return True
+
+
+class DSEKLClassifier(ClassifierMixin, BaseEstimator):
+    """A kernel classifier that keeps every training point in the model.
+
+    ``f(x) = sum_j k(x, x_j) dual_coef_j`` over all training points x_j; the class is the sign of f, or the largest
+    of one f per class.
+
+    Parameters
+    ----------
+    kernel : str, kernel object or callable, default="rbf"
+        "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "sigmoid",
+        "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for a
+        scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
+    gamma : "scale", "median", float or array of shape (n_features,), default="scale"
+        The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each.
+    loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
+        "logistic" gives ``predict_proba``.
+    C : float, default=1.0
+        Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
+    solver : {"doubly_stochastic", "shared_memory"} or solver object, default="doubly_stochastic"
+        The paper's Algorithm 1 or 2. The objects ``dsekl.solvers.DoublyStochastic`` and ``SharedMemory`` have the
+        settings of each.
+    expansion : {"empirical", "fixed_subset", "random_fourier"} or expansion object, default="empirical"
+        What f is expanded in: all points, a random few, or random Fourier features.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply ``sample_weight``.
+    max_epochs : int, default=100
+        Most passes over the data.
+    tol : float or None, default=None
+        Stop when an epoch changes the coefficients by less than this (L2 norm; in units of the learning rate for
+        Algorithm 2). None: the solver's own, which is 1 for Algorithm 2 as in the paper, and 0, no such stop, for
+        Algorithm 1.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the rows, stop when their error has not fallen for ``n_iter_no_change``
+        epochs, and keep the best epoch's model.
+    validation_fraction : float or int, default=0.1
+        Share, or number, of the rows to hold out.
+    n_iter_no_change : int, default=5
+        Epochs of patience.
+    n_jobs : int or None, default=None
+        Threads; None and -1 take all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Decides everything random.
+    verbose : "auto", bool or int, default="auto"
+        "auto" shows a progress bar on a terminal when a fit lasts; True shows it at once, or logs where there is no
+        terminal; False is silent.
+    warm_start : bool, default=False
+        Go on from the last fit's state.
+    dtype : {"float32", "float64"}, default="float32"
+        The type of kernel values. Coefficients are always float64.
+    memory_budget : int, default=256
+        Megabytes that kernel blocks may take, beside the data and the coefficients.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    dual_coef_ : array of shape (n_support, n_outputs)
+        Coefficients of the terms in the model, zeros left out.
+    support_ : array of shape (n_support,)
+        Their rows in the training data (empirical expansion only).
+    gamma_ : float or array
+        The gamma that was used.
+    history_ : list of dict
+        For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, and validation_error with
+        early stopping.
+    n_iter_ : int
+        Epochs run.
+    stop_reason_ : str
+        "tol", "validation", "max_epochs" or "interrupted".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from dsekl import DSEKLClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> bool(DSEKLClassifier(gamma=4.0, random_state=0).fit(X, y).score(X, y) > 0.98)
+    True
+    """
+
+    _parameter_constraints = {**CONSTRAINTS, "class_weight": [dict, StrOptions({"balanced"}), None]}  # noqa: RUF012
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        loss: Any = "hinge",
+        C: float = 1.0,
+        solver: Any = "doubly_stochastic",
+        expansion: Any = "empirical",
+        class_weight: Any = None,
+        max_epochs: int = 100,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = "auto",
+        warm_start: bool = False,
+        dtype: str = "float32",
+        memory_budget: int = 256,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.loss = loss
+        self.C = C
+        self.solver = solver
+        self.expansion = expansion
+        self.class_weight = class_weight
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.dtype = dtype
+        self.memory_budget = memory_budget
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model to the rows of X and their labels y.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features), or sequence of objects
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        loss = losses.resolve(self.loss, "classification")
+        X, labels = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.labels)
+        weights = inputs.row_weights(sample_weight, X)
+        self.classes_ = np.unique(labels[weights > 0])
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two. Check y and "
+                "sample_weight."
+            )
+        counted = weights > 0
+        codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        if self.class_weight is not None:
+            per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
+            weights = weights * per_class[codes]
+        targets = _targets(codes, len(self.classes_))
+        train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, _error_rate, codes)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return f: shape (n_queries,) for two classes, positive for the second; (n_queries, n_classes) for more."""
+        check_is_fitted(self)
+        f = evaluate(self, X)
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each row."""
+        f = self.decision_function(X)
+        codes = (f > 0).astype(np.intp) if f.ndim == 1 else f.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, shape (n_queries, n_classes); for the logistic loss."""
+        f = self.decision_function(X)
+        if f.ndim == 1:
+            positive = expit(f)
+            return np.column_stack([1.0 - positive, positive])
+        each = expit(f) + np.finfo(np.float64).tiny
+        return np.asarray(each / each.sum(axis=1, keepdims=True))
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of ``predict_proba``."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return inputs.with_input_tags(self, tags)
+
+
+def _targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
+    """Return -1 and 1: one column for two classes, one against the rest for more."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def _error_rate(targets: Floats, f: Floats) -> float:
+    if targets.shape[1] == 1:
+        return float(np.mean((f > 0) != (targets > 0)))
+    return float(np.mean(f.argmax(axis=1) != targets.argmax(axis=1)))

@@ -1,0 +1,90 @@
+"""The parameters that both estimators share: their ranges, and what their values stand for."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from dsekl.kernels import Pairwise, median_gamma, scale_gamma
+
+# Names and objects are resolved by their own packages, whose errors list the known names.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [object],
+    "gamma": [object],
+    "loss": [object],
+    "solver": [object],
+    "expansion": [object],
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "max_epochs": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose", StrOptions({"auto"})],
+    "warm_start": ["boolean"],
+    "dtype": [StrOptions({"float32", "float64"})],
+    "memory_budget": [Interval(Integral, 1, None, closed="left")],
+}
+
+MEGABYTE = 2**20
+SCALE_RATIO = 1000.0
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the one source of randomness of a fit."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads: all cores for None and -1, as results do not depend on it."""
+    return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
+
+
+def resolve_gamma(gamma: Any, kernel: Any, X: Any, rng: np.random.Generator) -> float | NDArray[np.float64]:
+    """Return gamma as a positive number or one positive number per feature."""
+    if isinstance(gamma, str):
+        if gamma == "scale":
+            return scale_gamma(X)
+        if gamma == "median":
+            return median_gamma(X, kernel.pairwise, rng)
+        raise ValueError(f"gamma={gamma!r} is not known; give 'scale', 'median', a number or one number per feature")
+    try:
+        values = np.asarray(gamma, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.asarray(np.nan)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != X.shape[1]):
+        raise ValueError(
+            f"gamma has shape {values.shape}; give a number, or one number for each of {X.shape[1]} features"
+        )
+    if not (np.isfinite(values).all() and (values >= 0).all() and (values > 0).any()):
+        raise ValueError(f"gamma={gamma!r} must be positive and finite, e.g. 1.0; 'scale' chooses one from the data")
+    return float(values) if values.ndim == 0 else values
+
+
+def needs_nonnegative(kernel: Any) -> bool:
+    """Tell whether the kernel is for histograms."""
+    return getattr(kernel, "pairwise", None) is Pairwise.CHI_SQUARED
+
+
+def unequal_scales(X: Any) -> tuple[int, int, float] | None:
+    """Return the columns of the largest and smallest scale and their ratio, if it is over 1000."""
+    if sparse.issparse(X):
+        square_mean = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).reshape(-1)
+        scales = np.sqrt(square_mean)
+    else:
+        scales = X.std(axis=0, dtype=np.float64)
+    varying = np.flatnonzero(scales > 0)
+    if len(varying) < 2:
+        return None
+    large, small = varying[scales[varying].argmax()], varying[scales[varying].argmin()]
+    ratio = float(scales[large] / scales[small])
+    return (int(large), int(small), ratio) if ratio > SCALE_RATIO else None

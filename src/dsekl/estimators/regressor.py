@@ -1,0 +1,129 @@
+"""Regression: one or many targets share each kernel block; the best constant is taken off first."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from dsekl import kernels, losses
+
+from . import inputs
+from .parameters import CONSTRAINTS
+from .training import Examples, evaluate, train
+
+Floats = NDArray[np.float64]
+
+
+class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A kernel regressor that keeps every training point in the model.
+
+    ``f(x) = intercept + sum_j k(x, x_j) dual_coef_j`` over all training points x_j.
+
+    The parameters are those of ``DSEKLClassifier`` but for these:
+
+    Parameters
+    ----------
+    loss : {"squared", "epsilon_insensitive", "huber", "quantile"} or loss object, default="squared"
+        Kernel ridge, support vector, robust and quantile regression. The objects ``dsekl.losses.EpsilonInsensitive``,
+        ``Huber`` and ``Quantile`` have the parameter of each.
+    fit_intercept : bool, default=True
+        Take the constant that fits y best (mean, median or quantile, by the loss) off the targets before the fit
+        and add it to predictions. With False the model tends to 0 far from the data.
+
+    Attributes
+    ----------
+    intercept_ : float or array of shape (n_targets,)
+    dual_coef_, support_, gamma_, history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl import DSEKLRegressor
+    >>> X = np.linspace(0, 6, 300)[:, None]
+    >>> model = DSEKLRegressor(gamma=1.0, C=10.0, solver="shared_memory", random_state=0, tol=0.01)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
+
+    _parameter_constraints = {**CONSTRAINTS, "fit_intercept": ["boolean"]}  # noqa: RUF012
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        loss: Any = "squared",
+        C: float = 1.0,
+        solver: Any = "doubly_stochastic",
+        expansion: Any = "empirical",
+        fit_intercept: bool = True,
+        max_epochs: int = 100,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = "auto",
+        warm_start: bool = False,
+        dtype: str = "float32",
+        memory_budget: int = 256,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.loss = loss
+        self.C = C
+        self.solver = solver
+        self.expansion = expansion
+        self.fit_intercept = fit_intercept
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.dtype = dtype
+        self.memory_budget = memory_budget
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model to the rows of X and their targets y.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features), or sequence of objects
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        loss = losses.resolve(self.loss, "regression")
+        X, targets = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.real_targets)
+        weights = inputs.row_weights(sample_weight, X)
+        self._one_target = targets.ndim == 1
+        targets = targets.reshape(len(targets), -1)
+        constants = np.zeros(targets.shape[1])
+        if self.fit_intercept:
+            constants = np.array([loss.best_constant(column, weights) for column in targets.T])
+        self.intercept_ = float(constants[0]) if self._one_target else constants
+
+        def mean_loss(y: Floats, f: Floats) -> float:
+            return float(loss.value(y, f).mean())
+
+        train(self, Examples(X, targets - constants, weights, np.arange(len(targets))), loss, mean_loss, None)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""
+        check_is_fitted(self)
+        f = evaluate(self, X) + np.atleast_1d(self.intercept_)
+        return np.asarray(f[:, 0] if self._one_target else f)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return inputs.with_input_tags(self, tags)

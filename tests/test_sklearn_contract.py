@@ -1,0 +1,33 @@
+"""scikit-learn's own checks, for both estimators with every solver; a check that is excused has its reason here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.solvers import DoublyStochastic, SharedMemory
+
+SOLVERS = [DoublyStochastic(n_rows=50, n_cols=50), SharedMemory(n_rows=100, n_cols=100), SharedMemory(gradient="local")]
+ESTIMATORS = [kind(solver=solver, random_state=0) for kind in (DSEKLClassifier, DSEKLRegressor) for solver in SOLVERS]
+
+RANDOM_STEPS = (
+    "a row of weight 2 and two equal rows are drawn with the same probability, but not at the same steps, so the two "
+    "fits differ by the noise of the steps"
+)
+
+
+def _excused(estimator: Any) -> dict[str, str]:
+    return {
+        "check_sample_weight_equivalence_on_dense_data": RANDOM_STEPS,
+        "check_sample_weight_equivalence_on_sparse_data": RANDOM_STEPS,
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:column .* varies:UserWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=_excused)
+def test_scikit_learn_accepts(estimator: Any, check: Any) -> None:
+    check(estimator)

@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .contract import Floats, Problem, State, require
-from .gradient import data_gradient, safe_step
+from .gradient import data_gradient, safe_step, steepness
 
 SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
@@ -47,8 +47,9 @@ class DoublyStochastic(BaseEstimator):
     n_cols : int
         Cols a step, the paper's J; clipped to the number of terms that there are.
     step_size : float or "auto"
-        Factor of every step. "auto" is 1, and for losses with curvature caps each step at what the curvature of a
-        random block allows, so that it cannot diverge; a number is taken as it is.
+        Factor of every step, 1 in the paper; a number is taken as it is. "auto" is one over the curvature of the loss
+        (1 for the hinge, the targets' size for other losses with kinks), and caps each step at what the curvature of
+        a random block allows, so that it cannot diverge.
     schedule : {"inverse", "inverse_sqrt", "constant"}
         How steps shrink with their number t: 1/t as in the paper, 1/sqrt(t), or not at all.
     average : bool
@@ -74,6 +75,7 @@ class DoublyStochastic(BaseEstimator):
         coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
         state = State(coef, rng, memory={"late": np.zeros_like(coef)} if self.average else {})
         if self.step_size == "auto":
+            state.memory["unit"] = np.array(1.0 / steepness(problem))
             state.memory["cap"] = np.array(safe_step(problem, *self._draw(problem, rng)))
         return state
 
@@ -114,7 +116,7 @@ class DoublyStochastic(BaseEstimator):
     def _step(self, state: State) -> float:
         shrinking = SCHEDULES[self.schedule](state.step)
         if self.step_size == "auto":
-            return min(shrinking, float(state.memory["cap"]))
+            return min(float(state.memory["unit"]) * shrinking, float(state.memory["cap"]))
         return float(self.step_size) * shrinking
 
     def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:

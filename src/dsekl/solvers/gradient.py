@@ -33,15 +33,18 @@ def rows_a_block(problem: Problem, n_cols: int, n_workers: int) -> int:
     return max(1, min(in_budget, BLOCK_BYTES // (4 * n_cols)))
 
 
+def steepness(problem: Problem) -> float:
+    """Return the loss's curvature; a loss with a kink turns by its whole slope within the scale of the targets."""
+    scale = float(np.abs(problem.targets).mean())
+    return problem.loss.curvature or 1.0 / max(scale, np.finfo(np.float64).tiny)
+
+
 def safe_step(problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> float:
     """Return one over the curvature of a step's objective, the largest step that cannot overshoot.
 
     The curvature is that of the loss times the largest eigenvalue of ``K[rows, cols].T K[rows, cols]``, found by
-    power iteration on a part of the block of at most a thousand rows and cols, plus that of the penalty. A loss with a
-    kink in place of curvature turns by its whole slope of 1 within the scale of the targets, and counts as that.
+    power iteration on a part of the block of at most a thousand rows and cols, plus that of the penalty.
     """
-    scale = float(np.abs(problem.targets).mean())
-    loss_curvature = problem.loss.curvature or 1.0 / max(scale, np.finfo(np.float64).tiny)
     some_rows, some_cols = rows[:MOST_PROBED], cols[:MOST_PROBED]
     K = problem.basis.columns(some_cols).block(some_rows).astype(np.float64)
     vector = np.full(len(some_cols), 1.0 / np.sqrt(len(some_cols)))
@@ -53,7 +56,7 @@ def safe_step(problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) 
             break
         vector /= eigenvalue
     share = (len(rows) / len(some_rows)) * (len(cols) / len(some_cols))
-    return 1.0 / (float(problem.weights.max()) * loss_curvature * share * eigenvalue + 2.0 * problem.penalty)
+    return 1.0 / (float(problem.weights.max()) * steepness(problem) * share * eigenvalue + 2.0 * problem.penalty)
 
 
 def data_gradient(

@@ -24,7 +24,8 @@ def optimise(
     last_epoch = state.epoch + max_epochs
     reason = "max_epochs"
     try:
-        with Progress(verbose, max_epochs) as progress:
+        # A diverging run overflows before its solver can say so, in better words than NumPy's warning.
+        with Progress(verbose, max_epochs) as progress, np.errstate(over="ignore", invalid="ignore"):
             while state.epoch < last_epoch:
                 before = state.coef.copy()
                 done = max_epochs - (last_epoch - state.epoch)

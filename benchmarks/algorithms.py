@@ -1,0 +1,139 @@
+"""The paper's two algorithms: what they reach, what two workers gain, what a fit weighs.
+
+DSEKL_DATA=... python benchmarks/algorithms.py
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from report import best_of, load, publish, table
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from dsekl import DSEKLClassifier, gram, losses
+from dsekl.kernels import RBF
+from dsekl.solvers import DoublyStochastic, Problem, SharedMemory
+
+COMMAND = "DSEKL_DATA=... python benchmarks/algorithms.py"
+
+
+def covertype() -> tuple[Any, Any]:
+    """Class 2 against the rest, columns standardised, rows in random order."""
+    X, y = load("covertype")
+    order = np.random.default_rng(0).permutation(len(X))
+    X = StandardScaler().fit_transform(X.astype(np.float32))
+    return X[order], np.where(y[order] == 2, 1, -1)
+
+
+def xor() -> None:
+    """Algorithm 1 against batch SVC on the paper's XOR problem, ten seeds."""
+    errors = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        corners = rng.choice([-1.0, 1.0], (1100, 2))
+        X, y = corners + np.sqrt(0.2) * rng.standard_normal((1100, 2)), np.sign(corners.prod(axis=1))
+        models = [
+            DSEKLClassifier(gamma=1.0, solver=DoublyStochastic(50, 50), max_epochs=200, random_state=seed),
+            SVC(gamma=1.0),
+        ]
+        errors.append([1 - model.fit(X[:100], y[:100]).score(X[100:], y[100:]) for model in models])
+    mean, spread = 100 * np.mean(errors, axis=0), 100 * np.std(errors, axis=0)
+    rows = [
+        [name, f"{m:.1f} ± {s:.1f} %"] for name, m, s in zip(["Algorithm 1, I = J = 50", "batch SVC"], mean, spread)
+    ]
+    publish("XOR, N = 100", COMMAND, "Test error over ten seeds.\n\n" + table(["", "error"], rows))
+
+
+def epochs(X: Any, y: Any) -> None:
+    """Test error of both readings of Algorithm 2 on 20,000 rows."""
+    train, test = slice(0, 20_000), slice(20_000, 40_000)
+    rows = []
+    for reading in ("local", "global"):
+        model = DSEKLClassifier(
+            gamma=1.0, solver=SharedMemory(1000, 1000, gradient=reading), max_epochs=1, tol=0.0, warm_start=True,
+            random_state=0,
+        )  # fmt: skip
+        errors = []
+        for _ in range(8):
+            model.fit(X[train], y[train])
+            errors.append(100 * (1 - model.score(X[test], y[test])))
+        rows.append([reading, *(f"{e:.1f} %" for e in errors)])
+    publish(
+        "Algorithm 2 on 20,000 covertype rows", COMMAND,
+        "Test error (20,000 other rows) after each epoch; gamma 1, C 1, batches of 1,000 x 1,000.\n\n"
+        + table(["gradient", *map(str, range(1, 9))], rows),
+    )  # fmt: skip
+
+
+def speed_up(X: Any, y: Any) -> None:
+    """One batch of 10,000 rows against all batches of 10,000 cols, by one worker and by two."""
+    n = 100_000
+    basis = gram.build(RBF(), X[:n], 1.0)
+    problem = Problem(basis, y[:n, None].astype(float), np.ones(n), losses.Hinge(), 1.0, 1)
+    rows = []
+    for reading in ("local", "global"):
+
+        def one_batch(n_workers: int, reading: str = reading) -> None:
+            solver = SharedMemory(10_000, 10_000, n_workers=n_workers, gradient=reading)
+            next(solver.epoch(problem, solver.start(problem, np.random.default_rng(0))))
+
+        one, two = best_of(lambda: one_batch(1), lambda: one_batch(2), rounds=3)
+        rows.append([reading, f"{one:.2f}", f"{two:.2f}", f"**{one / two:.2f}**"])
+    publish(
+        "Two workers against one", COMMAND,
+        "Seconds for one batch of 10,000 rows and ten batches of 10,000 cols of covertype.\n\n"
+        + table(["gradient", "one worker, s", "two workers, s", "speed-up"], rows),
+    )  # fmt: skip
+
+
+def memory() -> None:
+    """Peak resident memory of a process that fits all rows, batches of 10,000 x 10,000, one row batch."""
+    code = (
+        "import sys; sys.path.insert(0, 'benchmarks'); from algorithms import peak_memory_of_a_fit; "
+        "print(peak_memory_of_a_fit())"
+    )
+    peak = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()[-1]
+    publish(
+        "Memory", COMMAND,
+        f"Peak resident memory of a process that loads covertype (581,012 x 54) and fits it by Algorithm 2 with batches "
+        f"of 10,000 x 10,000: **{float(peak):.2f} GB**, data and interpreter included.",
+    )  # fmt: skip
+
+
+def peak_memory_of_a_fit() -> float:
+    """Fit all covertype rows until the first batches are through; return the peak in GB."""
+    X, y = load("covertype")
+    X = X.astype(np.float32)
+    X /= X.std(axis=0) + 1e-9
+    labels = np.where(y == 2, 1, -1)
+    model = DSEKLClassifier(gamma=1.0, solver=SharedMemory(10_000, 10_000), max_epochs=1, tol=0.0, random_state=0)
+    _stop_after_seconds(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, labels)
+        model.predict(X[:20_000])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def _stop_after_seconds(seconds: int) -> None:
+    """Press Ctrl-C later: the fit ends with the model so far, after the work that decides its memory."""
+    import _thread
+    import threading
+
+    timer = threading.Timer(seconds, _thread.interrupt_main)
+    timer.daemon = True
+    timer.start()
+
+
+if __name__ == "__main__":
+    xor()
+    X, y = covertype()
+    epochs(X, y)
+    speed_up(X, y)
+    memory()

@@ -1,0 +1,57 @@
+"""Tables of the benchmarks: printed, and kept in docs/benchmarks.md with the command that makes them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def publish(section: str, command: str, text: str) -> None:
+    """Print ``text`` and put it into its section of the page."""
+    print(f"\n## {section}\n\n{text}\n")
+    machine = (
+        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
+    )
+    body = f"Made by `{command}` ({machine}).\n\n{text}\n"
+    start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
+    page = PAGE.read_text()
+    if start not in page:
+        page += f"\n## {section}\n\n{start}\n{end}\n"
+    before, rest = page.split(start)
+    PAGE.write_text(before + start + "\n" + body + end + rest.split(end)[1])
+
+
+def best_of(*tasks: Callable[[], Any], rounds: int = 5) -> list[float]:
+    """Return the least seconds of each task over interleaved rounds, so that a busy moment hits all alike."""
+    best = [float("inf")] * len(tasks)
+    for task in tasks:
+        task()
+    for _ in range(rounds):
+        for k, task in enumerate(tasks):
+            start = perf_counter()
+            task()
+            best[k] = min(best[k], perf_counter() - start)
+    return best
+
+
+def load(name: str) -> tuple[Any, Any]:
+    """Return X and y of a data set in the folder DSEKL_DATA, or end the benchmark with a word on how to set it."""
+    folder = os.environ.get("DSEKL_DATA")
+    if not folder or not (Path(folder) / f"{name}.npz").exists():
+        raise SystemExit(f"skipped: set DSEKL_DATA to a folder with {name}.npz")
+    data = np.load(Path(folder) / f"{name}.npz")
+    return data["X"], data["y"]

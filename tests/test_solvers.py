@@ -1,0 +1,228 @@
+"""Algorithms 1 and 2: their gradients, their randomness, their stopping, and what they reach."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses
+from dsekl.kernels import RBF
+from dsekl.solvers import DoublyStochastic, Problem, SharedMemory
+from dsekl.solvers.gradient import data_gradient, safe_step
+from tests.problems import xor
+
+ALL_LOSSES = ["hinge", "squared_hinge", "logistic", "squared", "epsilon_insensitive", "huber", "quantile"]
+
+
+def make_problem(loss: str, n: int = 60, n_outputs: int = 2, C: float = 0.5, n_threads: int = 1) -> Problem:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    task = "classification" if loss in ("hinge", "squared_hinge", "logistic") else "regression"
+    targets = rng.standard_normal((n, n_outputs))
+    targets = np.sign(targets) if task == "classification" else targets
+    basis = gram.build(RBF(), X, 0.5, "float64", n_threads=n_threads)
+    return Problem(basis, targets, rng.uniform(0.5, 2.0, n), losses.resolve(loss, task), C, n_threads)
+
+
+@pytest.mark.parametrize("loss", ALL_LOSSES)
+def test_the_block_gradient_is_that_of_the_sampled_objective(loss: str) -> None:
+    problem = make_problem(loss)
+    rng = np.random.default_rng(1)
+    rows, cols = rng.integers(0, 60, 20), rng.permutation(60)[:15]
+    coef = rng.standard_normal((15, 2))
+    columns = problem.basis.columns(cols)
+
+    def objective(c: Any) -> float:
+        f = columns.block(rows) @ c
+        return float((problem.weights[rows, None] * problem.loss.value(problem.targets[rows], f)).sum())
+
+    gradient, total = data_gradient(problem, columns, rows, coef)
+    step = 1e-5
+    for j, o in [(0, 0), (3, 1), (14, 0)]:
+        moved = np.zeros_like(coef)
+        moved[j, o] = step
+        slope = (objective(coef + moved) - objective(coef - moved)) / (2 * step)
+        assert gradient[j, o] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+    assert total == pytest.approx(objective(coef))
+
+
+def test_one_step_of_algorithm_1_is_the_papers_update() -> None:
+    problem = make_problem("squared_hinge", n=40)
+    solver = DoublyStochastic(n_rows=40, n_cols=10, step_size=0.01)
+    state = solver.start(problem, np.random.default_rng(3))
+    start = np.random.default_rng(4).standard_normal(state.coef.shape)
+    state.coef[:] = start
+    state.step = 4
+    twin = np.random.default_rng(3)
+    rows, cols = twin.integers(0, 40, 40, dtype=np.intp), twin.choice(40, 10, replace=False, shuffle=False)
+    next(solver.epoch(problem, state))
+
+    K = problem.basis.block(rows, cols)
+    slope = problem.weights[rows, None] * problem.loss.gradient(problem.targets[rows], K @ start[cols])
+    expected = start.copy()
+    expected[cols] -= 0.01 / 5 * (K.T @ slope + 2 / (problem.C * 40) * start[cols])
+    np.testing.assert_allclose(state.coef, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("reading", ["local", "global"])
+def test_one_epoch_of_algorithm_2_is_its_serial_pseudocode(reading: str) -> None:
+    problem = make_problem("logistic", n=50)
+    solver = SharedMemory(n_rows=20, n_cols=15, gradient=reading, learning_rate=0.7)
+    state = solver.start(problem, np.random.default_rng(5))
+    state.epoch = 2
+    for _ in solver.epoch(problem, state):
+        pass
+
+    twin = np.random.default_rng(5)
+    row_order, col_order = twin.permutation(50), twin.permutation(50)
+    coef, G = np.zeros((50, 2)), np.ones((50, 2))
+    K = problem.basis.block(slice(None), slice(None))
+    for rows in np.split(row_order, [20, 40]):
+        gradient = np.zeros_like(coef)
+        for cols in np.split(col_order, [15, 30, 45]):
+            seen = cols if reading == "local" else slice(None)
+            slope = problem.loss.gradient(problem.targets[rows], K[rows][:, seen] @ coef[seen])
+            gradient[cols] = K[np.ix_(rows, cols)].T @ (problem.weights[rows, None] * slope)
+        gradient += 2 / (problem.C * 50) * coef
+        G += gradient**2
+        coef -= 0.7 / 3 * gradient / np.sqrt(G)
+    np.testing.assert_allclose(state.coef, coef, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("reading", ["local", "global"])
+def test_any_number_of_workers_equals_the_serial_run_to_the_bit(reading: str) -> None:
+    X, y = xor(300, seed=0)
+    solvers = [SharedMemory(n_rows=70, n_cols=40, n_workers=k, gradient=reading) for k in (1, 2, 5)]
+    models = [DSEKLClassifier(gamma=1.0, solver=s, max_epochs=4, tol=0.0, random_state=0).fit(X, y) for s in solvers]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
+
+
+@pytest.mark.parametrize("solver", [DoublyStochastic(n_rows=30, n_cols=30), SharedMemory(n_rows=50, n_cols=50)])
+def test_the_random_state_alone_decides_the_model(solver: Any) -> None:
+    X, y = xor(200, seed=1)
+
+    def fit(seed: int, n_jobs: int) -> Any:
+        model = DSEKLClassifier(gamma=1.0, solver=solver, max_epochs=3, tol=0.0, random_state=seed, n_jobs=n_jobs)
+        return model.fit(X, y).decision_function(X)
+
+    np.testing.assert_array_equal(fit(0, 1), fit(0, 4))
+    assert (fit(0, 1) != fit(1, 1)).any()
+
+
+def test_algorithm_1_reaches_the_batch_svm_on_xor() -> None:
+    """The paper's problem: N = 100, I = J = 50; the error stays within 2 points of SVC's over ten seeds."""
+    ours, batch = [], []
+    for seed in range(10):
+        X, y = xor(100, seed=seed)
+        X_test, y_test = xor(1000, seed=1000 + seed)
+        model = DSEKLClassifier(
+            gamma=1.0, solver=DoublyStochastic(n_rows=50, n_cols=50), max_epochs=200, random_state=seed
+        )
+        ours.append(1 - model.fit(X, y).score(X_test, y_test))
+        batch.append(1 - SVC(gamma=1.0).fit(X, y).score(X_test, y_test))
+    assert np.mean(ours) <= np.mean(batch) + 0.02
+
+
+def test_averaging_returns_the_mean_of_all_steps() -> None:
+    problem = make_problem("squared", n=30)
+    solver = DoublyStochastic(n_rows=10, n_cols=10, average=True)
+    state = solver.start(problem, np.random.default_rng(0))
+    seen = [state.coef.copy() for _ in range(3) for _ in solver.epoch(problem, state)]
+    np.testing.assert_allclose(solver.coefficients(problem, state), np.mean(seen, axis=0) * 10 / 30, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("schedule", "expected"), [("inverse", 1 / 9), ("inverse_sqrt", 1 / 3), ("constant", 1.0)])
+def test_schedules_shrink_the_steps(schedule: str, expected: float) -> None:
+    problem = make_problem("hinge")
+    solver = DoublyStochastic(step_size=0.5, schedule=schedule)
+    state = solver.start(problem, np.random.default_rng(0))
+    state.step = 9
+    assert solver._step(state) == pytest.approx(0.5 * expected)
+
+
+def test_algorithm_2_stops_by_the_papers_rule() -> None:
+    X, y = xor(200, seed=2)
+    model = DSEKLClassifier(gamma=1.0, solver=SharedMemory(n_rows=50, n_cols=50), random_state=0).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    changes = [record["change"] for record in model.history_]
+    assert changes[-1] < 1.0 <= min(changes[:-1])
+
+
+def test_a_run_that_does_not_converge_says_so() -> None:
+    X, y = xor(200, seed=2)
+    with pytest.warns(ConvergenceWarning, match="max_epochs=2.*tol is 1e-09"):
+        DSEKLClassifier(gamma=1.0, solver="shared_memory", max_epochs=2, tol=1e-9).fit(X, y)
+
+
+def test_divergence_names_a_step_size_that_converges() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = np.sin(X[:, 0])
+    diverging = DSEKLRegressor(gamma=0.1, solver=DoublyStochastic(step_size=1e3), random_state=0)
+    with pytest.raises(FloatingPointError, match=r"step_size=1000.0 .* try step_size=") as caught:
+        diverging.fit(X, y)
+    suggested = float(str(caught.value).split("try step_size=")[1].split(",")[0])
+    model = DSEKLRegressor(gamma=0.1, solver=DoublyStochastic(step_size=suggested, schedule="constant"), random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.5
+
+
+def test_a_safe_step_is_one_over_the_largest_curvature() -> None:
+    problem = make_problem("squared", n=40)
+    rows, cols = np.arange(40), np.arange(40)
+    K = problem.basis.block(rows, cols)
+    curvature = problem.weights.max() * np.linalg.eigvalsh(K.T @ K)[-1] + 2 * problem.penalty
+    assert safe_step(problem, rows, cols) == pytest.approx(1 / curvature, rel=0.05)
+
+
+@pytest.mark.parametrize("solver", ["doubly_stochastic", "shared_memory"])
+def test_the_history_counts_time_evaluations_and_losses(solver: str) -> None:
+    X, y = xor(400, seed=3)
+    model = DSEKLClassifier(
+        gamma=1.0, solver=solver, max_epochs=5, tol=0.0, early_stopping=True, validation_fraction=100, random_state=0
+    ).fit(X, y)
+    assert [record["epoch"] for record in model.history_] == [1, 2, 3, 4, 5]
+    a_epoch = 300 * 100 if solver == "doubly_stochastic" else 300 * 300
+    assert [record["kernel_evaluations"] for record in model.history_] == [a_epoch * k for k in range(1, 6)]
+    assert all(0 <= record["validation_error"] <= 1 and record["training_loss"] >= 0 for record in model.history_)
+    assert np.all(np.diff([record["seconds"] for record in model.history_]) > 0)
+
+
+def test_validation_patience_stops_the_run_and_keeps_the_best_epoch() -> None:
+    X, y = xor(300, seed=4)
+    model = DSEKLClassifier(
+        gamma=1.0, early_stopping=True, n_iter_no_change=3, validation_fraction=60, max_epochs=500, random_state=0
+    ).fit(X, y)
+    assert model.stop_reason_ == "validation"
+    errors = [record["validation_error"] for record in model.history_]
+    assert len(errors) - 1 - int(np.argmin(errors)) == 3
+    held_out = np.setdiff1d(np.arange(300), model.support_)
+    assert len(held_out) >= 60
+
+
+def test_warm_start_goes_on_where_the_last_fit_stopped() -> None:
+    X, y = xor(200, seed=5)
+    settings: dict[str, Any] = dict(gamma=1.0, solver=DoublyStochastic(n_rows=20, n_cols=20), random_state=0)
+    straight = DSEKLClassifier(max_epochs=6, **settings).fit(X, y)
+    stepwise = DSEKLClassifier(max_epochs=2, warm_start=True, **settings)
+    for _ in range(3):
+        stepwise.fit(X, y)
+    assert stepwise.n_iter_ == 6
+    np.testing.assert_array_equal(stepwise.dual_coef_, straight.dual_coef_)
+
+
+def test_ctrl_c_ends_with_the_model_so_far() -> None:
+    X, y = xor(2000, seed=6)
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    model = DSEKLClassifier(gamma=1.0, max_epochs=10**6, random_state=0)
+    with pytest.warns(UserWarning, match="stopped by Ctrl-C"):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.score(X, y) > 0.9

@@ -44,9 +44,8 @@ def xor() -> None:
         ]
         errors.append([1 - model.fit(X[:100], y[:100]).score(X[100:], y[100:]) for model in models])
     mean, spread = 100 * np.mean(errors, axis=0), 100 * np.std(errors, axis=0)
-    rows = [
-        [name, f"{m:.1f} ± {s:.1f} %"] for name, m, s in zip(["Algorithm 1, I = J = 50", "batch SVC"], mean, spread)
-    ]
+    names = ["Algorithm 1, I = J = 50", "batch SVC"]
+    rows = [[name, f"{mean[k]:.1f} ± {spread[k]:.1f} %"] for k, name in enumerate(names)]
     publish("XOR, N = 100", COMMAND, "Test error over ten seeds.\n\n" + table(["", "error"], rows))
 
 
@@ -101,7 +100,7 @@ def memory() -> None:
     peak = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()[-1]
     publish(
         "Memory", COMMAND,
-        f"Peak resident memory of a process that loads covertype (581,012 x 54) and fits it by Algorithm 2 with batches "
+        "Peak resident memory of a process that loads covertype (581,012 x 54) and fits it by Algorithm 2 with batches "
         f"of 10,000 x 10,000: **{float(peak):.2f} GB**, data and interpreter included.",
     )  # fmt: skip
 

@@ -1,0 +1,82 @@
+"""The paper's first figure: the XOR problem, learned by Algorithm 1.
+
+    python examples/xor.py [FILE.png]
+
+Two classes of points lie around opposite corners of a square. No straight line separates them; a kernel machine does.
+Larger circles are support vectors, the size showing the weight that each has in the model.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from sklearn.svm import SVC
+
+from dsekl import DSEKLClassifier
+from dsekl.solvers import DoublyStochastic, SharedMemory
+
+GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
+
+
+def xor(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    corners = rng.choice([-1.0, 1.0], (n, 2))
+    return corners + np.sqrt(0.2) * rng.standard_normal((n, 2)), np.where(corners.prod(axis=1) > 0, 1, -1)
+
+
+def draw(ax: plt.Axes, model: DSEKLClassifier, X: np.ndarray, y: np.ndarray) -> None:
+    axis = np.linspace(-2.6, 2.6, 220)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    f = model.decision_function(grid).reshape(len(axis), len(axis))
+    shades = LinearSegmentedColormap.from_list("classes", ["#f3c9c5", "#ffffff", "#fbe7b3"])
+    ax.contourf(axis, axis, np.tanh(1.5 * f), levels=40, cmap=shades, vmin=-1, vmax=1)
+    ax.contour(axis, axis, f, levels=[-1, 0, 1], colors=INK, linewidths=[0.7, 1.6, 0.7], linestyles=["--", "-", "--"])
+    weight = np.zeros(len(X))
+    weight[model.support_] = np.abs(model.dual_coef_[:, 0])
+    for label, colour in ((1, GOLD), (-1, RED)):
+        chosen = y == label
+        size = 14 + 130 * weight[chosen] / weight.max()
+        ax.scatter(
+            *X[chosen].T, s=size, color=colour, edgecolor=INK, linewidth=0.6, alpha=0.9, label=f"class {label:+d}"
+        )
+    ax.set(xlim=(-2.6, 2.6), ylim=(-2.6, 2.6), aspect="equal", xticks=[-2, -1, 0, 1, 2], yticks=[-2, -1, 0, 1, 2])
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def main() -> None:
+    target = Path(sys.argv[1] if len(sys.argv) > 1 else "out/xor.png")
+    rng = np.random.default_rng(3)
+    X, y = xor(100, rng)
+    X_test, y_test = xor(10_000, rng)
+
+    models = {
+        "Algorithm 1 (serial, I = J = 50)": DSEKLClassifier(
+            gamma=1.0, solver=DoublyStochastic(n_rows=50, n_cols=50), max_epochs=200, random_state=0
+        ),
+        "Algorithm 2 (two workers)": DSEKLClassifier(
+            gamma=1.0, solver=SharedMemory(n_rows=50, n_cols=50, n_workers=2), random_state=0
+        ),
+        "scikit-learn's SVC (batch)": SVC(gamma=1.0),
+    }
+    print("The XOR problem, 100 training points, 10,000 test points\n")
+    for name, model in models.items():
+        error = 1 - model.fit(X, y).score(X_test, y_test)
+        print(f"  {name:34s} test error {100 * error:5.2f} %")
+
+    figure, ax = plt.subplots(figsize=(5.6, 5.2), layout="constrained")
+    draw(ax, models["Algorithm 1 (serial, I = J = 50)"], X, y)
+    ax.set_title("XOR, learned by Algorithm 1", loc="left", color=INK)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=150)
+    print(f"\nThe decision surface is in {target}")
+
+
+if __name__ == "__main__":
+    main()

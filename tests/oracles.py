@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
@@ -140,6 +141,19 @@ def histograms(n: int, n_features: int = 7, seed: int = 0) -> Array:
 def gammas(n_features: int = 7) -> Array:
     """Return a different gamma for each feature."""
     return np.linspace(0.1, 0.7, n_features)
+
+
+def first_part(value: Any) -> str | None:
+    """Name a case of bad input by the first thing that its error must say."""
+    return value[0] if isinstance(value, list) else None
+
+
+def assert_refused(wrong: Callable[[], Any], named: list[str]) -> None:
+    """Hold the error that ``wrong`` raises to naming the parameter, its value and what would be right."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is examined below
+        wrong()
+    for part in named:
+        assert part in str(caught.value)
 
 
 def assert_close(found: Any, expected: Array, precision: str, terms: float = 1.0) -> None:

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from dsekl import gram, kernels, sampling
 from dsekl.expansions import Empirical, FixedSubset, RandomFourier, resolve
-from tests.oracles import EVERY, FORMATS, PRECISIONS, SPECTRAL_CASES, gammas, histograms
+from tests.oracles import EVERY, FORMATS, PRECISIONS, SPECTRAL_CASES, assert_refused, first_part, gammas, histograms
 
 X = histograms(40)
 every_format = pytest.mark.parametrize("form", FORMATS)
@@ -124,16 +124,14 @@ def test_names_and_objects_resolve_to_expansions() -> None:
         (lambda: resolve(100), ["expansion=100", "empirical, fixed_subset, random_fourier"]),
         (lambda: expanded(FixedSubset(0)), ["n_terms=0", "FixedSubset", "at least 1"]),
         (lambda: expanded(RandomFourier(0)), ["n_terms=0", "RandomFourier", "at least 1"]),
-        (lambda: expanded(RandomFourier(), kernels.Polynomial()), ["kernel=Polynomial()", "rbf, laplacian or matern"]),
+        (lambda: expanded(RandomFourier(), kernels.Polynomial()), ["kernel=Polynomial(", "rbf, laplacian or matern"]),
         (lambda: expanded(RandomFourier(), kernels.Chi2()), ["kernel=Chi2()", "rbf, laplacian or matern"]),
         (lambda: expanded(RandomFourier(), kernels.ObjectKernel(np.outer)), ["kernel=", "rbf, laplacian or matern"]),
     ],
+    ids=first_part,
 )
 def test_errors_name_the_parameter_the_value_and_what_would_be_right(wrong: Any, named: list[str]) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is examined below
-        wrong()
-    for part in named:
-        assert part in str(caught.value)
+    assert_refused(wrong, named)
 
 
 # Where rows and cols come from.

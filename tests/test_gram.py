@@ -284,26 +284,6 @@ def test_a_function_with_bad_blocks_is_named_with_the_fix(function: Any, named: 
             whole.product(EVERY, np.arange(4), weights(4, 1))
 
 
-# A user's compiled function.
-
-
-@every_format
-def test_a_compiled_function_meets_only_real_pairs(form: str, capfd: Any) -> None:
-    # 1 / (1 + s) divides by 0 at s = -1, which no squared distance is.
-    cauchy, points = CASE["radial"], np.array([[1.0], [-1.0]])
-    found = gram.build(cauchy.kernel, FORMATS[form](points), 1.0, "float64").block(EVERY, EVERY)
-    assert_close(found, cauchy.reference(points, points, 1.0), "float64")
-    assert capfd.readouterr().err == ""
-
-
-@every_format
-def test_a_division_by_zero_in_a_compiled_function_is_not_hidden(form: str) -> None:
-    inverse = kernels.Radial(njit(lambda s: 1 / s))
-    with suppress(ZeroDivisionError):
-        K = gram.build(inverse, FORMATS[form](X), 1.0, "float64").block(EVERY, EVERY)
-        assert np.isinf(np.diag(K)).all()
-
-
 # Threads and processes of the user's own.
 
 

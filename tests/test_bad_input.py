@@ -92,7 +92,7 @@ def test_data_that_do_not_fit_together_are_refused() -> None:
         DSEKLClassifier().fit(X, y[:-1])
     with pytest.raises(ValueError, match="one class only"):
         DSEKLClassifier().fit(X, np.ones(100))
-    with pytest.raises(ValueError, match="sample_weight is 0 for every row"):
+    with pytest.raises(ValueError, match="Sample weights must contain at least one non-zero"):
         DSEKLClassifier().fit(X, y, sample_weight=np.zeros(100))
     with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
         DSEKLClassifier(max_epochs=1).fit(X, y).predict(np.zeros((1, 3)))

@@ -86,11 +86,12 @@ def query_rows(estimator: Any, kernel: Any, X: Any) -> Any:
 def row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     """Return one weight per row, 1 where none is given."""
     check_consistent_length(X, sample_weight)
-    if sample_weight is not None and not np.any(sample_weight):
-        raise ValueError("sample_weight is 0 for every row; at least one row must count")
     if not hasattr(X, "shape"):
         X = np.empty((len(X), 1))
-    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
 
 
 def warn_of_unequal_scales(estimator: Any, X: Any) -> None:

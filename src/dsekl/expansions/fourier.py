@@ -71,7 +71,7 @@ class FourierBasis:
         return max(1, self.budget // (8 * n_cols))
 
     def at(self, X: Any) -> FourierBasis:
-        points = self.placement.sparse(X) if sparse.issparse(X) else self.placement.dense(X)
+        points = self.placement.sparse(X) if sparse.issparse(self.points) else self.placement.dense(X)
         return replace(self, points=points)
 
     def restricted(self, cols: Indices) -> FourierBasis:

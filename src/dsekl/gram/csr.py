@@ -21,7 +21,7 @@ from dsekl.kernels.elementary import FAST
 from .contract import Array, Indices, count
 from .function_pointer import NUMBER, compiled, matrix, pointer, profile_signature, vector
 from .microtile import distances_from_dots
-from .placement import Placement
+from .placement import Placement, refuse_overflow
 from .threads import chunks, spread
 
 TABLE_WIDTH = 64
@@ -72,6 +72,13 @@ _ADD = {
 
 
 @njit(cache=True, nogil=True)
+def _not_below_zero(line: Any) -> None:
+    """A distance that was added up in pieces may miss 0 by rounding."""
+    for j in range(line.size):
+        line[j] = max(line[j], line.dtype.type(0.0))
+
+
+@njit(cache=True, nogil=True)
 def _fill_strip(
     row_ptr: Any, row_indices: Any, row_data: Any, row: Any, alone: Any, table: Any, add: Any, strip: Any
 ) -> None:
@@ -85,7 +92,7 @@ def _fill_strip(
 def _multiply(
     row_ptr: Any, row_indices: Any, row_data: Any, row_norms: Any,
     col_ptr: Any, col_indices: Any, col_data: Any, col_norms: Any,
-    table: Any, distances: Any, add: Any, profile: Any, params: Any, V: Any, out: Any,
+    table: Any, distances: Any, metric: Any, add: Any, profile: Any, params: Any, V: Any, out: Any,
 ) -> None:  # fmt: skip
     """``out += K(rows, cols) @ V``; for ``V`` without rows, ``out = K(rows, cols)``."""
     n_cols = col_ptr.size - 1
@@ -99,7 +106,9 @@ def _multiply(
         for i in range(row_ptr.size - 1):
             _fill_strip(row_ptr, row_indices, row_data, i, alone, table, add, strip)
             if distances:
-                distances_from_dots(strip[0, : last - first], row_norms[i], col_norms[first:last])
+                distances_from_dots(strip[0, : last - first], row_norms[i], col_norms[first:last], table.shape[0])
+            elif metric:
+                _not_below_zero(strip[0])
             # Lanes past the last column keep an earlier value, so that a profile never meets an invented point.
             for j in range(last - first, table.shape[1]):
                 strip[0, j] = strip[0, 0]
@@ -122,7 +131,7 @@ def _multiply_for(dtype: str) -> Any:
     csr = (vector(INDEX), vector(INDEX), vector(number), vector(number))
     return compiled(
         _multiply,
-        void(*csr, *csr, matrix(number), types.boolean, add, profile, vector(float64), matrix(float64),
+        void(*csr, *csr, matrix(number), types.boolean, types.boolean, add, profile, vector(float64), matrix(float64),
              matrix(float64)),
     )  # fmt: skip
 
@@ -148,7 +157,9 @@ class SparsePoints:
                 norms = abs(data).sum(axis=1)
             case _:
                 norms = np.zeros(data.shape[0])
-        return SparsePoints(data, np.asarray(norms, dtype=data.dtype).reshape(-1))
+        norms = np.asarray(norms, dtype=data.dtype).reshape(-1)
+        refuse_overflow(norms)
+        return SparsePoints(data, norms)
 
     def take(self, indices: Indices) -> SparsePoints:
         return SparsePoints(self.data[indices], np.ascontiguousarray(self.norms[indices]))
@@ -244,13 +255,15 @@ class SparseColumns:
         points = self._gram.row_points.take(rows)
         multiply = _multiply_for(dtype)
         col_arrays = self._points.arrays()
-        distances = self._gram.kernel.pairwise is Pairwise.SQUARED_DISTANCE
+        pairwise = self._gram.kernel.pairwise
+        distances = pairwise is Pairwise.SQUARED_DISTANCE
+        metric = pairwise in (Pairwise.MANHATTAN, Pairwise.CHI_SQUARED)
 
         def task(part: slice) -> None:
             table = np.zeros((self._gram.placement.scale.size, TABLE_WIDTH), dtype=dtype)
             multiply(
-                *points.take(part).arrays(), *col_arrays, table, distances, self._add, self._profile, self._params,
-                V, out[part],
+                *points.take(part).arrays(), *col_arrays, table, distances, metric, self._add, self._profile,
+                self._params, V, out[part],
             )  # fmt: skip
 
         n_threads = self._gram.n_threads

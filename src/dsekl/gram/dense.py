@@ -24,7 +24,7 @@ from dsekl.kernels.elementary import FAST
 from .contract import Array, Indices, count
 from .function_pointer import NUMBER, comparison_signature, compiled, cube, matrix, pointer, profile_signature, vector
 from .microtile import COMPARE, LINE_BYTES, TILE_ROWS, line_width
-from .placement import Placement
+from .placement import Placement, refuse_overflow
 from .threads import chunks, spread
 
 PANEL_BYTES = 2**17
@@ -148,6 +148,7 @@ class DensePoints:
     def of(data: Array) -> DensePoints:
         norms = np.empty(len(data), dtype=data.dtype)
         _square_norms(data, norms)
+        refuse_overflow(norms)
         return DensePoints(data, norms)
 
     def take(self, indices: Indices) -> DensePoints:

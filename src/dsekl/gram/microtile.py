@@ -146,10 +146,10 @@ def _compare_chi_squared(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def distances_from_dots(line: Any, row_norm: Any, col_norms: Any) -> None:
+def distances_from_dots(line: Any, row_norm: Any, col_norms: Any, n_features: int) -> None:
     """``|x|^2 + |z|^2 - 2 <x, z>``; what rounding alone can explain is 0, so that a point's twin is at distance 0."""
     zero, two = line.dtype.type(0.0), line.dtype.type(2.0)
-    rounding = line.dtype.type(4.0) * np.finfo(line.dtype).eps
+    rounding = line.dtype.type(4.0 + 2.0 * np.sqrt(n_features)) * np.finfo(line.dtype).eps
     for j in range(line.size):
         norms = row_norm + col_norms[j]
         squared = norms - two * line[j]
@@ -162,8 +162,9 @@ def _compare_squared_distance(
 ) -> None:
     for g in range(groups.size):
         dot_tile(rows, first, cols, groups[g], tile, g * cols.shape[2])
-    for r in range(min(TILE_ROWS, rows.shape[0] - first)):
-        distances_from_dots(tile[r], row_norms[first + r], col_norms)
+    for r in range(TILE_ROWS):
+        norm = row_norms[min(first + r, rows.shape[0] - 1)]
+        distances_from_dots(tile[r], norm, col_norms, rows.shape[1])
 
 
 COMPARE = {

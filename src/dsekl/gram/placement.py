@@ -17,6 +17,15 @@ from scipy import sparse
 from dsekl.kernels import Pairwise, VectorKernel
 
 
+def refuse_overflow(norms: NDArray[Any]) -> None:
+    """Raise an error for points so far out that their squared distances have no number."""
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            f"squared distances overflow {norms.dtype}: the largest entries of X times gamma are too large. Scale the "
+            "columns of X, lower gamma, or set dtype='float64'."
+        )
+
+
 @dataclass(frozen=True)
 class Placement:
     """How a raw row becomes a point: ``(row - center) * scale`` in ``dtype``."""
@@ -33,18 +42,18 @@ class Placement:
         center = X.mean(axis=0, dtype=np.float64) if shift else None
         return Placement(center, scale, dtype)
 
-    def dense(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the points of dense rows, contiguous, a few thousand rows at a time."""
+    def dense(self, X: Any) -> NDArray[Any]:
+        """Return the points of rows, dense and contiguous, made a few thousand rows at a time."""
         points = np.empty(X.shape, dtype=self.dtype)
-        for start in range(0, len(X), 4096):
+        for start in range(0, X.shape[0], 4096):
             part = slice(start, start + 4096)
-            raw = X[part] if self.center is None else X[part] - self.center
-            points[part] = raw * self.scale
+            raw = X[part].toarray() if sparse.issparse(X) else X[part]
+            points[part] = (raw if self.center is None else raw - self.center) * self.scale
         return points
 
     def sparse(self, X: Any) -> sparse.csr_array:
-        """Return the points of sparse rows as sorted CSR."""
+        """Return the points of rows as sorted CSR."""
         points = sparse.csr_array(X, dtype=self.dtype, copy=True)
-        points.sort_indices()
+        points.sum_duplicates()
         points.data *= self.scale.astype(self.dtype)[points.indices]
         return points

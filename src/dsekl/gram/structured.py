@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .contract import Array, Indices, count
+from .contract import Array, Indices
 from .threads import chunks
 
 MOST_PAIRS_A_CALL = 1_000_000
@@ -126,7 +126,7 @@ class StructuredGram:
         return self.source.n_terms
 
     def columns(self, cols: Indices) -> StructuredColumns:
-        return StructuredColumns(self.source, np.arange(self.n_terms)[cols])
+        return StructuredColumns(self, np.arange(self.n_terms)[cols])
 
     def product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
         return self.columns(cols).product(rows, V)
@@ -134,7 +134,7 @@ class StructuredGram:
     def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
         wanted, columns = np.arange(self.n_rows)[rows], self.columns(cols)
         out = np.zeros((len(columns), V.shape[1]))
-        for part in chunks(len(wanted), max(1, MOST_PAIRS_A_CALL // max(1, len(columns)))):
+        for part in chunks(len(wanted), self.chunk_rows(len(columns))):
             out += columns.block(wanted[part]).T @ V[part]
         return out
 
@@ -142,7 +142,7 @@ class StructuredGram:
         return self.columns(cols).block(rows)
 
     def chunk_rows(self, n_cols: int) -> int:
-        return max(1, min(self.budget // (n_cols * 8), MOST_PAIRS_A_CALL // n_cols))
+        return max(1, min(self.budget // 8, MOST_PAIRS_A_CALL) // max(1, n_cols))
 
     def at(self, X: Any) -> StructuredGram:
         return replace(self, source=self.source.at(X))
@@ -162,18 +162,21 @@ class StructuredGram:
 class StructuredColumns:
     """Some columns of a structured gram."""
 
-    source: BlockSource
+    gram: StructuredGram
     cols: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.cols)
 
     def block(self, rows: Indices) -> Array:
-        return self.source.block(np.arange(self.source.n_rows)[rows], self.cols)
+        wanted = np.arange(self.gram.n_rows)[rows]
+        if not len(wanted) or not len(self):
+            return np.zeros((len(wanted), len(self)))
+        return self.gram.source.block(wanted, self.cols)
 
     def product(self, rows: Indices, V: Array) -> NDArray[np.float64]:
-        out = np.zeros((count(rows, self.source.n_rows), V.shape[1]))
-        wanted = np.arange(self.source.n_rows)[rows]
-        for part in chunks(len(wanted), max(1, MOST_PAIRS_A_CALL // max(1, len(self)))):
-            out[part] = self.source.block(wanted[part], self.cols) @ V
+        wanted = np.arange(self.gram.n_rows)[rows]
+        out = np.zeros((len(wanted), V.shape[1]))
+        for part in chunks(len(wanted), self.gram.chunk_rows(len(self))):
+            out[part] = self.block(wanted[part]) @ V
         return out

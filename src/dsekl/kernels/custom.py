@@ -19,13 +19,18 @@ from .elementary import FAST
 
 @lru_cache(maxsize=64)
 def _over_a_tile(function: Any) -> Any:
-    """Wrap a scalar function into a profile; the same function gives the same compiled profile."""
+    """Wrap a scalar function into a profile; the same function gives the same compiled profile.
 
-    @njit(fastmath=FAST, nogil=True)
+    It is compiled anew with NumPy's rules for errors: a division by zero gives an infinity, which is noticed, where
+    an exception could not leave the compiled product.
+    """
+    scalar = njit(function.py_func, fastmath=FAST, error_model="numpy")
+
+    @njit(fastmath=FAST, nogil=True, error_model="numpy")
     def profile(tile: Any, params: Any) -> None:
         flat = tile.reshape(tile.size)
         for i in range(flat.size):
-            flat[i] = function(flat[i])
+            flat[i] = scalar(flat[i])
 
     return profile
 

@@ -70,7 +70,7 @@ class Polynomial(BaseEstimator):
     gamma_power: ClassVar = 0.5
 
     def profile(self) -> Any:
-        if int(self.degree) != self.degree or self.degree < 1:
+        if not 1 <= self.degree < np.inf or int(self.degree) != self.degree:
             raise ValueError(f"degree={self.degree!r} of the Polynomial kernel must be a whole number from 1, e.g. 3")
         return _integer_power
 

@@ -68,9 +68,9 @@ def _matern52(tile: Any, params: Any) -> None:
 @njit(fastmath=FAST, cache=True, nogil=True)
 def _rational_quadratic(tile: Any, params: Any) -> None:
     flat = tile.reshape(tile.size)
-    shape, one = flat.dtype.type(params[0]), flat.dtype.type(1.0)
+    shape = flat.dtype.type(params[0])
     for i in range(flat.size):
-        flat[i] = (one + flat[i] / shape) ** -shape
+        flat[i] = np.exp(-shape * np.log1p(flat[i] / shape))
 
 
 _MATERN = {0.5: _matern12, 1.5: _matern32, 2.5: _matern52}
@@ -143,8 +143,10 @@ class RationalQuadratic(BaseEstimator):
     gamma_power: ClassVar = 0.5
 
     def profile(self) -> Any:
-        if not self.shape > 0:
-            raise ValueError(f"shape={self.shape!r} of the RationalQuadratic kernel must be greater than 0, e.g. 1.0")
+        if not 0 < self.shape < np.inf:
+            raise ValueError(
+                f"shape={self.shape!r} of the RationalQuadratic kernel must be greater than 0 and finite, e.g. 1.0"
+            )
         return _rational_quadratic
 
     def params(self) -> NDArray[np.float64]:

@@ -331,7 +331,8 @@ print(json.dumps([count("cache_hits"), count("cache_misses")]))
 
 def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
     def hits_and_misses() -> list[int]:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        package = Path(gram.__file__).parents[2]
+        environment = {**os.environ, "PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(tmp_path)}
         done = subprocess.run(
             [sys.executable, "-c", FIRST_PRODUCT], env=environment, capture_output=True, text=True, check=True
         )

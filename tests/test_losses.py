@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,6 +229,13 @@ def test_rows_of_weight_zero_do_not_move_the_best_constant(loss: Any) -> None:
     y = np.array([-100.0, 1.0, 2.0, 5.0, 100.0])
     weights = np.array([0.0, 1.0, 1.0, 1.0, 0.0])
     assert loss.best_constant(y, weights) == pytest.approx(loss.best_constant(y[1:4], weights[1:4]))
+
+
+def test_an_infinite_delta_is_refused_or_gives_the_squared_loss() -> None:
+    y, f = np.array([0.0, 3.0]), np.array([1.0, -2.0])
+    with suppress(ValueError):
+        loss = resolve(Huber(math.inf), "regression")
+        np.testing.assert_array_equal(loss.value(y, f), Squared().value(y, f))
 
 
 def test_names_and_objects_resolve_to_losses() -> None:

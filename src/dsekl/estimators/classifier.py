@@ -75,6 +75,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         terminal; False is silent.
     warm_start : bool, default=False
         Go on from the last fit's state.
+    kernel_tol : float, default=1e-6
+        Kernel values below it may be left out, for kernels that decay with distance: f is then wrong by at most
+        ``kernel_tol * sum |dual_coef_|``. 0 leaves nothing out.
     dtype : {"float32", "float64"}, default="float32"
         The type of kernel values. Coefficients are always float64.
     memory_budget : int, default=256
@@ -127,6 +130,7 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: Any = "auto",
         warm_start: bool = False,
+        kernel_tol: float = 1e-6,
         dtype: str = "float32",
         memory_budget: int = 256,
     ) -> None:
@@ -146,6 +150,7 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.kernel_tol = kernel_tol
         self.dtype = dtype
         self.memory_budget = memory_budget
 

@@ -32,6 +32,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose", StrOptions({"auto"})],
     "warm_start": ["boolean"],
     "dtype": [StrOptions({"float32", "float64"})],
+    "kernel_tol": [Interval(Real, 0, 1, closed="left")],
     "memory_budget": [Interval(Integral, 1, None, closed="left")],
 }
 

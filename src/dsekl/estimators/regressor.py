@@ -44,8 +44,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     >>> import numpy as np
     >>> from dsekl import DSEKLRegressor
     >>> X = np.linspace(0, 6, 300)[:, None]
-    >>> model = DSEKLRegressor(gamma=1.0, C=10.0, solver="shared_memory", random_state=0, tol=0.01)
-    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
+    >>> model = DSEKLRegressor(gamma=1.0, C=10.0, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.95)
     True
     """
 
@@ -70,6 +70,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         random_state: Any = None,
         verbose: Any = "auto",
         warm_start: bool = False,
+        kernel_tol: float = 1e-6,
         dtype: str = "float32",
         memory_budget: int = 256,
     ) -> None:
@@ -89,6 +90,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.kernel_tol = kernel_tol
         self.dtype = dtype
         self.memory_budget = memory_budget
 

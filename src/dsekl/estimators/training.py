@@ -32,6 +32,12 @@ class Examples:
     weights: Floats
     places: NDArray[np.intp]
 
+    def in_order(self, order: NDArray[np.intp] | None) -> Examples:
+        """Return targets, weights and places in the order of a gram's rows."""
+        if order is None:
+            return self
+        return Examples(self.X, self.targets[order], self.weights[order], self.places[order])
+
     def take(self, indices: NDArray[np.intp], square: bool) -> Examples:
         """Return some of the examples; of a ``square`` kernel matrix, the columns go with the rows."""
         if square:
@@ -69,10 +75,13 @@ def train(estimator: Any, examples: Examples, loss: Any, error: Any, strata: NDA
         held_out, examples = examples.take(out, square), examples.take(kept, square)
 
     going_on = _state_to_go_on_from(estimator, examples)
-    if going_on is None:
-        basis = expansion.expand(_gram(estimator, kernel, examples.X, rng, n_threads), rng)
+    if going_on is None or isinstance(expansion, expansions.Empirical):
+        gamma = estimator.gamma if going_on is None else getattr(estimator, "gamma_", 1.0)
+        kernel_matrix = _gram(estimator, kernel, gamma, examples.X, rng, n_threads)
+        examples = examples.in_order(getattr(kernel_matrix, "order", None))
+        basis = expansion.expand(kernel_matrix, rng)
     else:
-        basis = estimator._basis_of_all_terms.threaded(n_threads).at(examples.X)
+        basis = estimator._terms.threaded(n_threads).at(examples.X)
     problem = Problem(basis, examples.targets, examples.weights, loss, float(estimator.C), n_threads)
     state = solver.start(problem, rng) if going_on is None else going_on
     validation = None if held_out is None else Validation(basis.at(held_out.X), held_out.targets, error)
@@ -90,7 +99,7 @@ def train(estimator: Any, examples: Examples, loss: Any, error: Any, strata: NDA
     estimator.n_iter_ = state.epoch
     estimator.stop_reason_ = reason
     if estimator.warm_start:
-        estimator._state, estimator._basis_of_all_terms = state, basis.detached().threaded(1)
+        estimator._state, estimator._terms = state, basis.detached().threaded(1)
 
 
 def evaluate(estimator: Any, X: Any) -> Floats:
@@ -104,15 +113,16 @@ def evaluate(estimator: Any, X: Any) -> Floats:
     return np.concatenate(values)
 
 
-def _gram(estimator: Any, kernel: Any, X: Any, rng: np.random.Generator, n_threads: int) -> gram.Gram:
-    gamma: float | Floats = 1.0
-    if not isinstance(kernel, ObjectKernel | Precomputed):
-        gamma = resolve_gamma(estimator.gamma, kernel, X, rng)
+def _gram(estimator: Any, kernel: Any, gamma: Any, X: Any, rng: np.random.Generator, n_threads: int) -> gram.Gram:
+    if isinstance(kernel, ObjectKernel | Precomputed):
+        gamma = 1.0
+    else:
+        gamma = resolve_gamma(gamma, kernel, X, rng)
         if np.ndim(gamma) == 0:
             inputs.warn_of_unequal_scales(estimator, X)
         estimator.gamma_ = gamma
     budget = int(estimator.memory_budget) * MEGABYTE
-    return gram.build(kernel, X, gamma, estimator.dtype, budget, n_threads)
+    return gram.build(kernel, X, gamma, estimator.dtype, budget, n_threads, estimator.kernel_tol)
 
 
 def _split(
@@ -137,10 +147,9 @@ def _state_to_go_on_from(estimator: Any, examples: Examples) -> State | None:
     if not estimator.warm_start or state is None:
         return None
     n_terms, n_outputs = state.coef.shape
-    terms = getattr(estimator, "_basis_of_all_terms", None)
     expected = examples.X.shape[0] if hasattr(examples.X, "shape") else len(examples.X)
     grows_with_rows = estimator.expansion == "empirical" or isinstance(estimator.expansion, expansions.Empirical)
-    if n_outputs != examples.targets.shape[1] or (grows_with_rows and n_terms != expected) or terms is None:
+    if n_outputs != examples.targets.shape[1] or (grows_with_rows and n_terms != expected):
         raise ValueError(
             f"warm_start=True goes on from {n_terms} rows and {n_outputs} outputs, but this fit has {expected} rows "
             f"and {examples.targets.shape[1]} outputs; fit the same data, or set warm_start=False"

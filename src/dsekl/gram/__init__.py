@@ -26,7 +26,7 @@ __all__ = ["Columns", "Gram", "Indices", "build", "row_blocks", "spread", "times
 
 def build(
     kernel: Any, X: Any, gamma: float | NDArray[np.float64] = 1.0, dtype: str = "float32",
-    budget: int = 2**28, n_threads: int = 1,
+    budget: int = 2**28, n_threads: int = 1, kernel_tol: float = 0.0,
 ) -> Gram:  # fmt: skip
     """Return the gram of the rows of ``X`` with themselves.
 
@@ -38,6 +38,7 @@ def build(
     dtype : "float32" or "float64", the type of kernel values
     budget : bytes that blocks and packed columns may take
     n_threads : threads that share each product
+    kernel_tol : kernel values below it may be left out, where the kernel decays with distance; 0 for none
     """
     if isinstance(kernel, ObjectKernel):
         return StructuredGram(ObjectBlocks(kernel.function, X, X), budget)
@@ -45,4 +46,4 @@ def build(
         return StructuredGram(PrecomputedBlocks(X, np.arange(X.shape[1])), budget)
     if sparse.issparse(X):
         return SparseGram.of(kernel, X, gamma, dtype, budget, n_threads)
-    return DenseGram.of(kernel, X, gamma, dtype, budget, n_threads)
+    return DenseGram.of(kernel, X, gamma, dtype, budget, n_threads, kernel_tol)

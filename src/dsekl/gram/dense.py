@@ -1,12 +1,8 @@
-"""Fused products for dense points.
+"""The kernel matrix of dense points: what is packed, pruned and spread over threads.
 
-The columns are packed once into lines of 64 bytes. Threads then take chunks of rows; for each, a panel of
-packed columns stays in the cache while the tiles of ``microtile`` fill a strip of pairwise values, the
-kernel's profile turns the strip into kernel values, and the strip meets V. A strip never leaves the first
-cache, so the kernel matrix is never written to memory.
-
-Each row's sum runs over the columns in one fixed order, whatever the chunks and threads, so results do not
-depend on either.
+For kernels that decay with distance, the training points are put into a spatial order, and pairs of runs that the
+kernel cannot reach are never evaluated. Every skipped kernel value is below ``kernel_tol``, so f is wrong by at most
+``kernel_tol * |coef|_1``.
 """
 
 from __future__ import annotations
@@ -15,17 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import float64, intp, njit, types, void
 from numpy.typing import NDArray
 
-from dsekl.kernels import VectorKernel
-from dsekl.kernels.elementary import FAST
+from dsekl.kernels import Pairwise, VectorKernel
 
 from .contract import Array, Indices, count
-from .function_pointer import NUMBER, comparison_signature, compiled, cube, matrix, pointer, profile_signature, vector
-from .microtile import COMPARE, LINE_BYTES, TILE_ROWS, line_width
-from .placement import Placement, refuse_overflow
+from .function_pointer import comparison_signature, pointer, profile_signature
+from .microtile import COMPARE, LINE_BYTES, TILE_ROWS
+from .placement import Placement
+from .points import DensePoints, boxes_of, pack
+from .strips import fill_for, multiply_for
 from .threads import chunks, spread
+from .tree import spatial_order
 
 PANEL_BYTES = 2**17
 """Packed columns that one strip uses: half of a small second-level cache."""
@@ -33,134 +30,23 @@ PANEL_BYTES = 2**17
 MOST_PANEL_GROUPS = 32
 """Lines in a strip: 6 x 32 x 64 bytes are 12 KB, which fit the first-level cache."""
 
+TASKS_A_THREAD = 8
+"""Tasks that even out what pruning leaves uneven."""
 
-@njit(cache=True, nogil=True)
-def _pack(points: Any, packed: Any, norms: Any) -> None:
-    """Interleave ``points`` into lines; the last group repeats the last point, so every value in it is a real one."""
-    n_groups, n_features, width = packed.shape
-    for g in range(n_groups):
-        for lane in range(width):
-            point = points[min(g * width + lane, points.shape[0] - 1)]
-            square = 0.0
-            for k in range(n_features):
-                packed[g, k, lane] = point[k]
-                square += float(point[k]) * float(point[k])
-            norms[g, lane] = square
+LEAST_PARALLEL_WORK = 2_000_000
+"""Multiplications below which threads cost more than they save."""
 
-
-@njit(cache=True, nogil=True)
-def _square_norms(points: Any, norms: Any) -> None:
-    for i in range(points.shape[0]):
-        square = 0.0
-        for k in range(points.shape[1]):
-            square += float(points[i, k]) * float(points[i, k])
-        norms[i] = square
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _weigh(strip: Any, weights: Any) -> Any:
-    total = strip.dtype.type(0.0)
-    for j in range(strip.size):
-        total += strip[j] * weights[j]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _multiply(
-    rows: Any, row_norms: Any, cols: Any, col_norms: Any, V: Any, groups: Any,
-    panel: Any, compare: Any, profile: Any, params: Any, out: Any,
-) -> None:  # fmt: skip
-    """``out += K(rows, cols) @ V.T`` over the given groups of packed columns."""
-    width = cols.shape[2]
-    strip_memory = np.empty(TILE_ROWS * panel * width, dtype=rows.dtype)
-    for start in range(0, groups.size, panel):
-        chosen = groups[start : start + panel]
-        length = chosen.size * width
-        strip = strip_memory[: TILE_ROWS * length].reshape(TILE_ROWS, length)
-        norms = col_norms[chosen].reshape(length)
-        weights = np.empty((V.shape[0], length), dtype=rows.dtype)
-        for g in range(chosen.size):
-            weights[:, g * width : (g + 1) * width] = V[:, chosen[g] * width : (chosen[g] + 1) * width]
-        for first in range(0, rows.shape[0], TILE_ROWS):
-            compare(rows, row_norms, first, cols, norms, chosen, strip)
-            profile(strip, params)
-            for r in range(min(TILE_ROWS, rows.shape[0] - first)):
-                for o in range(V.shape[0]):
-                    out[first + r, o] += _weigh(strip[r], weights[o])
-
-
-@njit(cache=True, nogil=True)
-def _fill(
-    rows: Any, row_norms: Any, cols: Any, col_norms: Any, groups: Any,
-    panel: Any, compare: Any, profile: Any, params: Any, out: Any,
-) -> None:  # fmt: skip
-    """``out = K(rows, cols)`` for all packed columns."""
-    width = cols.shape[2]
-    strip_memory = np.empty(TILE_ROWS * panel * width, dtype=rows.dtype)
-    for start in range(0, groups.size, panel):
-        chosen = groups[start : start + panel]
-        length = chosen.size * width
-        strip = strip_memory[: TILE_ROWS * length].reshape(TILE_ROWS, length)
-        norms = col_norms[chosen].reshape(length)
-        left = start * width
-        right = min(left + length, out.shape[1])
-        for first in range(0, rows.shape[0], TILE_ROWS):
-            compare(rows, row_norms, first, cols, norms, chosen, strip)
-            profile(strip, params)
-            for r in range(min(TILE_ROWS, rows.shape[0] - first)):
-                out[first + r, left:right] = strip[r, : right - left]
-
-
-def _pointer_types(dtype: str) -> tuple[Any, Any]:
-    return types.FunctionType(comparison_signature(dtype)), types.FunctionType(profile_signature(dtype))
-
-
-def _multiply_for(dtype: str) -> Any:
-    number = NUMBER[dtype]
-    compare, profile = _pointer_types(dtype)
-    points, norms = matrix(number), vector(number)
-    return compiled(
-        _multiply,
-        void(points, norms, cube(number), matrix(number), matrix(number), vector(intp), intp, compare, profile,
-             vector(float64), matrix(float64)),
-    )  # fmt: skip
-
-
-def _fill_for(dtype: str) -> Any:
-    number = NUMBER[dtype]
-    compare, profile = _pointer_types(dtype)
-    points, norms = matrix(number), vector(number)
-    return compiled(
-        _fill,
-        void(points, norms, cube(number), matrix(number), vector(intp), intp, compare, profile, vector(float64),
-             matrix(number)),
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class DensePoints:
-    """Placed points (n, n_features) and, for distances, their squared norms."""
-
-    data: Array
-    norms: Array
-
-    @staticmethod
-    def of(data: Array) -> DensePoints:
-        norms = np.empty(len(data), dtype=data.dtype)
-        _square_norms(data, norms)
-        refuse_overflow(norms)
-        return DensePoints(data, norms)
-
-    def take(self, indices: Indices) -> DensePoints:
-        return DensePoints(np.ascontiguousarray(self.data[indices]), np.ascontiguousarray(self.norms[indices]))
-
-    def __len__(self) -> int:
-        return len(self.data)
+FEWEST_ORDERED = 1_000
+"""Points below which an order saves nothing."""
 
 
 @dataclass(frozen=True)
 class DenseGram:
-    """The kernel matrix between two sets of dense points."""
+    """The kernel matrix between two sets of dense points.
+
+    ``order`` tells which raw row each row point is, where the training rows were put into a spatial order.
+    ``row_rank`` is the place of each raw query row among the row points, where queries were.
+    """
 
     kernel: VectorKernel
     placement: Placement
@@ -168,13 +54,24 @@ class DenseGram:
     col_points: DensePoints
     budget: int
     n_threads: int
+    reach: float
+    order: NDArray[np.intp] | None = None
+    row_rank: NDArray[np.intp] | None = None
 
     @staticmethod
-    def of(kernel: VectorKernel, X: Array, gamma: Any, dtype: str, budget: int, n_threads: int) -> DenseGram:
+    def of(
+        kernel: VectorKernel, X: Array, gamma: Any, dtype: str, budget: int, n_threads: int, kernel_tol: float
+    ) -> DenseGram:
         """Return the gram of raw rows ``X`` with themselves."""
+        kernel.profile()  # refuses bad parameters before anything is computed from them
         placement = Placement.of(kernel, gamma, X, dtype)
-        points = DensePoints.of(placement.dense(X))
-        return DenseGram(kernel, placement, points, points, budget, n_threads)
+        reach = kernel.reach(kernel_tol) if kernel_tol > 0 else np.inf
+        data, order, leaf = placement.dense(X), None, None
+        if np.isfinite(reach) and len(data) >= FEWEST_ORDERED:
+            order, leaf = spatial_order(data, n_threads)
+            data = data[order]
+        points = DensePoints.of(data, leaf)
+        return DenseGram(kernel, placement, points, points, budget, n_threads, reach, order)
 
     @property
     def n_rows(self) -> int:
@@ -198,25 +95,35 @@ class DenseGram:
 
     def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
         # A kernel is symmetric, so the transpose is the same product with the two sides exchanged.
-        return replace(self, row_points=self.col_points, col_points=self.row_points).product(cols, rows, V)
+        chosen = self.row_points.take(self.row_places(rows))
+        return replace(self, row_points=self.col_points, col_points=chosen, row_rank=None).product(cols, slice(None), V)
 
     def block(self, rows: Indices, cols: Indices) -> Array:
         return self.columns(cols).block(rows)
 
     def chunk_rows(self, n_cols: int) -> int:
-        return max(1, self.budget // (n_cols * self.col_points.data.itemsize))
+        return max(1, self.budget // (max(1, n_cols) * self.col_points.data.itemsize))
 
-    def at(self, X: Array) -> DenseGram:
-        return replace(self, row_points=DensePoints.of(self.placement.dense(X)))
+    def at(self, X: Any) -> DenseGram:
+        data, rank, leaf = self.placement.dense(X), None, None
+        if np.isfinite(self.reach) and len(data) >= FEWEST_ORDERED:
+            order, leaf = spatial_order(data, self.n_threads)
+            data, rank = data[order], np.empty_like(order)
+            rank[order] = np.arange(len(order))
+        return replace(self, row_points=DensePoints.of(data, leaf), order=None, row_rank=rank)
 
     def restricted(self, cols: Indices) -> DenseGram:
         return replace(self, col_points=self.col_points.take(cols))
 
     def detached(self) -> DenseGram:
-        return replace(self, row_points=self.row_points.take(slice(0)))
+        return replace(self, row_points=self.row_points.take(slice(0)), order=None, row_rank=None)
 
     def threaded(self, n_threads: int) -> DenseGram:
         return replace(self, n_threads=n_threads)
+
+    def row_places(self, rows: Indices) -> Indices:
+        """Return where the rows that the caller means are among the row points."""
+        return rows if self.row_rank is None else self.row_rank[rows]
 
 
 class DenseColumns:
@@ -224,18 +131,19 @@ class DenseColumns:
 
     def __init__(self, gram: DenseGram, cols: Indices) -> None:
         dtype = gram.placement.dtype
-        points = gram.col_points.data[cols]
+        data = np.ascontiguousarray(gram.col_points.data[cols])
         self._gram = gram
-        self._n_cols = len(points)
-        width = line_width(dtype)
-        n_groups = -(-len(points) // width)
-        n_features = points.shape[1]
-        self._packed = np.empty((n_groups, n_features, width), dtype=dtype)
-        self._norms = np.empty((n_groups, width), dtype=dtype)
-        if n_groups:
-            _pack(np.ascontiguousarray(points), self._packed, self._norms)
-        self._groups = np.arange(n_groups, dtype=np.intp)
-        self._panel = max(4, min(MOST_PANEL_GROUPS, PANEL_BYTES // (LINE_BYTES * n_features)))
+        self._n_cols = len(data)
+        self._packed, self._norms = pack(data)
+        width = self._packed.shape[2]
+        if np.isfinite(gram.reach) and len(data):
+            # The box of each group, and behind them the box of all.
+            starts = np.minimum(np.arange(len(self._packed) + 1) * width, len(data))
+            lo, hi = boxes_of(data, starts)
+            self._boxes = np.vstack([lo, lo.min(axis=0)]), np.vstack([hi, hi.max(axis=0)])
+        else:
+            self._boxes = np.empty((0, 0), dtype=dtype), np.empty((0, 0), dtype=dtype)
+        self._panel = max(4, min(MOST_PANEL_GROUPS, PANEL_BYTES // (LINE_BYTES * max(1, data.shape[1]))))
         self._compare = pointer(COMPARE[gram.kernel.pairwise], comparison_signature(dtype))
         self._profile = pointer(gram.kernel.profile(), profile_signature(dtype))
         self._params = gram.kernel.params()
@@ -244,39 +152,69 @@ class DenseColumns:
         return self._n_cols
 
     def product(self, rows: Indices, V: Array) -> NDArray[np.float64]:
-        dtype = self._gram.placement.dtype
-        points = self._gram.row_points.take(rows)
+        rank = self._gram.row_rank
+        if rank is not None and isinstance(rows, slice) and rows == slice(None):
+            # All queries: computed in their spatial order, returned in the caller's.
+            ordered = np.zeros((len(rank), V.shape[1]))
+            self.add_product(self._gram.row_points, V, ordered)
+            return ordered[rank]
+        points = self._gram.row_points.take(self._gram.row_places(rows))
         out = np.zeros((len(points), V.shape[1]))
+        self.add_product(points, V, out)
+        return out
+
+    def add_product(
+        self, points: DensePoints, V: Array, out: NDArray[np.float64], runs: NDArray[np.intp] | None = None
+    ) -> int:
+        """Add ``K(points, cols) @ V`` to ``out``, for some runs of the points or all; return the evaluations made."""
+        dtype = self._gram.placement.dtype
         weights = np.zeros((V.shape[1], self._norms.size), dtype=dtype)
         weights[:, : self._n_cols] = V.T
-        multiply = _multiply_for(dtype)
+        multiply = multiply_for(dtype)
+        starts, *boxes = self._runs(points)
 
-        def task(part: slice) -> None:
-            multiply(
-                points.data[part], points.norms[part], self._packed, self._norms, weights, self._groups,
-                self._panel, self._compare, self._profile, self._params, out[part],
-            )  # fmt: skip
+        def task(part: NDArray[np.intp]) -> int:
+            rows = (points.data, points.norms, part, starts, *boxes)
+            return int(multiply(*rows, *self._cols(), weights, self._panel, *self._kernel(), out))
 
-        spread(task, self._row_chunks(len(points)), self._gram.n_threads)
-        return out
+        return sum(spread(task, self._tasks(starts, runs), self._gram.n_threads))
 
     def block(self, rows: Indices) -> Array:
         dtype = self._gram.placement.dtype
-        points = self._gram.row_points.take(rows)
+        points = self._gram.row_points.take(self._gram.row_places(rows))
         out = np.empty((len(points), self._n_cols), dtype=dtype)
-        fill = _fill_for(dtype)
+        fill = fill_for(dtype)
+        starts, *boxes = self._runs(points)
 
-        def task(part: slice) -> None:
-            fill(
-                points.data[part], points.norms[part], self._packed, self._norms, self._groups,
-                self._panel, self._compare, self._profile, self._params, out[part],
-            )  # fmt: skip
+        def task(part: NDArray[np.intp]) -> None:
+            rows = (points.data, points.norms, part, starts, *boxes)
+            fill(*rows, *self._cols(), self._panel, *self._kernel(), out)
 
-        spread(task, self._row_chunks(len(points)), self._gram.n_threads)
+        spread(task, self._tasks(starts, None), self._gram.n_threads)
         return out
 
-    def _row_chunks(self, n_rows: int) -> list[slice]:
-        """Cut the rows into a few chunks per thread, whole tiles each; small work stays on one thread."""
-        work = n_rows * self._n_cols * self._packed.shape[1]
-        n_chunks = 1 if work < 2_000_000 else 4 * self._gram.n_threads
-        return chunks(n_rows, TILE_ROWS * max(1, -(-n_rows // (TILE_ROWS * n_chunks))))
+    def _runs(self, points: DensePoints) -> tuple[NDArray[np.int64], Array, Array]:
+        """Return where the runs of rows start, and their boxes; unpruned, a few long runs keep columns cached."""
+        if np.isfinite(self._gram.reach) and self._n_cols:
+            return points.run_starts, *points.boxes
+        n_runs = TASKS_A_THREAD * self._gram.n_threads
+        size = TILE_ROWS * max(1, -(-len(points) // (TILE_ROWS * n_runs)))
+        starts = np.minimum(np.arange(-(-len(points) // size) + 1) * size, len(points))
+        nowhere = np.empty((len(starts), 0), dtype=points.data.dtype)
+        return starts, nowhere, nowhere
+
+    def _cols(self) -> tuple[Any, ...]:
+        reach = self._gram.reach if self._n_cols else np.inf
+        return self._packed, self._norms, *self._boxes, reach, self._gram.kernel.pairwise is Pairwise.MANHATTAN
+
+    def _kernel(self) -> tuple[Any, ...]:
+        return self._compare, self._profile, self._params
+
+    def _tasks(self, starts: NDArray[np.int64], runs: NDArray[np.intp] | None) -> list[NDArray[np.intp]]:
+        """Cut the runs into several tasks per thread; small work stays on one thread."""
+        runs = np.arange(len(starts) - 1, dtype=np.intp) if runs is None else runs
+        if not len(runs):
+            return []
+        work = (starts[runs + 1] - starts[runs]).sum() * self._n_cols * self._packed.shape[1]
+        n_tasks = TASKS_A_THREAD * self._gram.n_threads if work >= LEAST_PARALLEL_WORK else 1
+        return list(np.array_split(runs, min(n_tasks, len(runs))))

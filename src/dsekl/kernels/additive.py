@@ -28,3 +28,7 @@ class Chi2(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
+
+    def reach(self, kernel_tol: float) -> float:
+        # It does decay, but boxes do not bound its distance as simply as they bound sums of differences.
+        return np.inf

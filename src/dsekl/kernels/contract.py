@@ -39,6 +39,9 @@ class VectorKernel(Protocol):
     def params(self) -> NDArray[np.float64]:
         """Return the numbers, gamma apart, that the profile needs."""
 
+    def reach(self, kernel_tol: float) -> float:
+        """Return the pairwise value from which on the kernel is below ``kernel_tol``; infinite if it never is."""
+
 
 class SpectralKernel(VectorKernel, Protocol):
     """A kernel whose Fourier transform can be sampled, as random kitchen sinks need."""

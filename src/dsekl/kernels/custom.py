@@ -66,6 +66,9 @@ class Radial(BaseEstimator):
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
 
+    def reach(self, kernel_tol: float) -> float:
+        return np.inf
+
 
 @dataclass
 class DotProduct(BaseEstimator):
@@ -81,3 +84,6 @@ class DotProduct(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
+
+    def reach(self, kernel_tol: float) -> float:
+        return np.inf

@@ -58,6 +58,9 @@ class Linear(BaseEstimator):
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
 
+    def reach(self, kernel_tol: float) -> float:
+        return np.inf
+
 
 @dataclass
 class Polynomial(BaseEstimator):
@@ -77,6 +80,9 @@ class Polynomial(BaseEstimator):
     def params(self) -> NDArray[np.float64]:
         return np.array([self.coef0, self.degree], dtype=np.float64)
 
+    def reach(self, kernel_tol: float) -> float:
+        return np.inf
+
 
 @dataclass
 class Sigmoid(BaseEstimator):
@@ -92,3 +98,6 @@ class Sigmoid(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return np.array([self.coef0], dtype=np.float64)
+
+    def reach(self, kernel_tol: float) -> float:
+        return np.inf

@@ -18,7 +18,7 @@ rbf, rational quadratic and laplacian have scikit-learn's gamma; a Matérn kerne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,6 +89,9 @@ class RBF(BaseEstimator):
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
 
+    def reach(self, kernel_tol: float) -> float:
+        return -log(kernel_tol)
+
     def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
         return sqrt(2.0) * rng.standard_normal((n_features, n_terms))
 
@@ -105,6 +108,9 @@ class Laplacian(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
+
+    def reach(self, kernel_tol: float) -> float:
+        return -log(kernel_tol)
 
     def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
         return rng.standard_cauchy((n_features, n_terms))
@@ -126,6 +132,14 @@ class Matern(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
+
+    def reach(self, kernel_tol: float) -> float:
+        # With r = sqrt(2 nu s) the kernel is polynomial(r) exp(-r), and r = log(polynomial(r)) - log(tol) is where it
+        # meets the tolerance: a contraction for tolerances well below 1, so iterating settles on it.
+        r = -log(kernel_tol)
+        for _ in range(200):
+            r = -log(kernel_tol) + log({0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu])
+        return r * r / (2.0 * self.nu)
 
     def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
         # The spectral density is a multivariate t distribution with 2 nu degrees of freedom.
@@ -151,3 +165,6 @@ class RationalQuadratic(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return np.array([self.shape], dtype=np.float64)
+
+    def reach(self, kernel_tol: float) -> float:
+        return float(self.shape * (kernel_tol ** (-1.0 / self.shape) - 1.0))

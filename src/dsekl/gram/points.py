@@ -1,0 +1,122 @@
+"""Dense points, cut into runs of neighbours with a bounding box each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .contract import Array, Indices
+from .microtile import line_width
+from .placement import refuse_overflow
+from .tree import LEAF
+
+
+@njit(cache=True, nogil=True)
+def _square_norms(points: Any, norms: Any) -> None:
+    for i in range(points.shape[0]):
+        square = 0.0
+        for k in range(points.shape[1]):
+            square += float(points[i, k]) * float(points[i, k])
+        norms[i] = square
+
+
+@njit(cache=True, nogil=True)
+def _run_starts(leaf: Any) -> Any:
+    """Cut consecutive leaves into runs of at most 96 points; small leaves share one, only a larger leaf is parted."""
+    starts = [0]
+    begin = 0
+    for end in range(1, leaf.size + 1):
+        if end < leaf.size and leaf[end] == leaf[begin]:
+            continue
+        if end - starts[-1] > LEAF and begin > starts[-1]:
+            starts.append(begin)
+        while end - starts[-1] > LEAF:
+            starts.append(starts[-1] + LEAF)
+        begin = end
+    if leaf.size > 0:
+        starts.append(leaf.size)
+    return np.array(starts)
+
+
+@njit(cache=True, nogil=True)
+def _boxes(points: Any, starts: Any, lo: Any, hi: Any) -> None:
+    for r in range(starts.size - 1):
+        lo[r] = points[starts[r]]
+        hi[r] = points[starts[r]]
+        for i in range(starts[r] + 1, starts[r + 1]):
+            for k in range(points.shape[1]):
+                lo[r, k] = min(lo[r, k], points[i, k])
+                hi[r, k] = max(hi[r, k], points[i, k])
+
+
+@njit(cache=True, nogil=True)
+def _pack(points: Any, packed: Any, norms: Any) -> None:
+    """Interleave ``points`` into lines; the last group repeats the last point, so every value in it is a real one."""
+    n_groups, n_features, width = packed.shape
+    for g in range(n_groups):
+        for lane in range(width):
+            point = points[min(g * width + lane, points.shape[0] - 1)]
+            square = 0.0
+            for k in range(n_features):
+                packed[g, k, lane] = point[k]
+                square += float(point[k]) * float(point[k])
+            norms[g, lane] = square
+
+
+@dataclass(frozen=True)
+class DensePoints:
+    """Placed points (n, n_features), their squared norms, and the tree's leaf of each."""
+
+    data: Array
+    norms: Array
+    leaf: NDArray[np.int64]
+
+    @staticmethod
+    def of(data: Array, leaf: NDArray[np.int64] | None = None) -> DensePoints:
+        """Return points with the leaves of a spatial order, or one leaf for all where there is no order."""
+        norms = np.empty(len(data), dtype=data.dtype)
+        _square_norms(data, norms)
+        refuse_overflow(norms)
+        return DensePoints(data, norms, np.zeros(len(data), dtype=np.int64) if leaf is None else leaf)
+
+    def take(self, indices: Indices) -> DensePoints:
+        """Return some of the points; ascending indices keep neighbours together."""
+        if isinstance(indices, slice) and indices == slice(None):
+            return self
+        return DensePoints(*(np.ascontiguousarray(part[indices]) for part in (self.data, self.norms, self.leaf)))
+
+    @cached_property
+    def run_starts(self) -> NDArray[np.int64]:
+        """Where runs start, and the end of the last."""
+        return np.asarray(_run_starts(self.leaf), dtype=np.int64)
+
+    @cached_property
+    def boxes(self) -> tuple[Array, Array]:
+        """Lower and upper corners (n_runs, n_features) of the runs."""
+        return boxes_of(self.data, self.run_starts)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+def boxes_of(data: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the corners of the boxes around consecutive rows."""
+    lo = np.empty((len(starts) - 1, data.shape[1]), dtype=data.dtype)
+    hi = np.empty_like(lo)
+    _boxes(data, starts, lo, hi)
+    return lo, hi
+
+
+def pack(data: Array) -> tuple[Array, Array]:
+    """Return points packed into lines (n_groups, n_features, width), and their squared norms."""
+    width = line_width(data.dtype.name)
+    n_groups = -(-len(data) // width)
+    packed = np.empty((n_groups, data.shape[1], width), dtype=data.dtype)
+    norms = np.empty((n_groups, width), dtype=data.dtype)
+    _pack(data, packed, norms)
+    return packed, norms

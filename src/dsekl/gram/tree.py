@@ -1,0 +1,107 @@
+"""An order of the points in which neighbours in space are neighbours in memory.
+
+A kd-tree is built in place: a node is cut across the column in which its points vary most, near the median, and its
+two sides follow each other. A cut never parts equal values: on a column of zeros and ones, such as one-hot codes, it
+falls between the two. Nodes end as leaves of at most 96 points. The tree itself is not kept: the order and the number
+of each point's leaf are all that pruning needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .threads import spread
+
+LEAF = 96
+SAMPLE = 512
+"""Points of a node that choose its column and its median."""
+
+PARALLEL_NODE = 20_000
+"""Nodes above this size are cut one level at a time, each level's in parallel."""
+
+
+@njit(cache=True, nogil=True)
+def _widest_column(points: Any, order: Any, stride: int) -> int:
+    n_features = points.shape[1]
+    count = 0
+    total, square = np.zeros(n_features), np.zeros(n_features)
+    for i in range(0, order.size, stride):
+        count += 1
+        for k in range(n_features):
+            value = float(points[order[i], k]) - float(points[order[0], k])
+            total[k] += value
+            square[k] += value * value
+    return int(np.argmax(square - total * total / count))
+
+
+@njit(cache=True, nogil=True)
+def _cut(points: Any, order: Any, scratch: Any) -> int:
+    """Arrange one node as its low side and its high side; return where they meet."""
+    n = order.size
+    stride = max(1, n // SAMPLE)
+    column = _widest_column(points, order, stride)
+    sample = np.empty((n + stride - 1) // stride, dtype=points.dtype)
+    for i in range(sample.size):
+        sample[i] = points[order[i * stride], column]
+    median = np.median(sample)
+    below, level = 0, 0
+    for i in range(n):
+        value = points[order[i], column]
+        below += value < median
+        level += value == median
+    # Equal values stay together, on the side that keeps the halves more even.
+    with_level = abs(n - 2 * (below + level)) < abs(n - 2 * below)
+    size = below + level if with_level else below
+    if size == 0 or size == n:
+        return int(n // 2)
+    low, high = 0, size
+    for i in range(n):
+        value = points[order[i], column]
+        if value < median or (with_level and value == median):
+            scratch[low] = order[i]
+            low += 1
+        else:
+            scratch[high] = order[i]
+            high += 1
+    order[:] = scratch[:n]
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _arrange(points: Any, order: Any, starts_leaf: Any, scratch: Any) -> None:
+    """Arrange a whole subtree and mark where its leaves start."""
+    stack = [(0, order.size)]
+    while len(stack) > 0:
+        start, stop = stack.pop()
+        if start == stop:
+            continue
+        if stop - start <= LEAF:
+            starts_leaf[start] = True
+        else:
+            middle = start + _cut(points, order[start:stop], scratch[start:stop])
+            stack.append((start, middle))
+            stack.append((middle, stop))
+
+
+def spatial_order(points: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return the order of the rows of ``points`` along the tree, and the leaf of each place in that order."""
+    n = len(points)
+    order, scratch = np.arange(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    starts_leaf = np.zeros(n, dtype=np.bool_)
+    whole = slice(0, n)
+    large, small = ([whole], []) if n > PARALLEL_NODE else ([], [whole])
+    while large:
+        cuts = spread(lambda node: _cut(points, order[node], scratch[node]), large, n_threads)
+        halves = [
+            half
+            for node, cut in zip(large, cuts, strict=True)
+            for half in (slice(node.start, node.start + cut), slice(node.start + cut, node.stop))
+        ]
+        large = [node for node in halves if node.stop - node.start > PARALLEL_NODE]
+        small += [node for node in halves if node.stop - node.start <= PARALLEL_NODE]
+    spread(lambda node: _arrange(points, order[node], starts_leaf[node], scratch[node]), small, n_threads)
+    return order, np.cumsum(starts_leaf) - 1

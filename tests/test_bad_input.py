@@ -48,7 +48,7 @@ X, y = make_moons(100, noise=0.1, random_state=0)
         (dict(early_stopping=True, validation_fraction=99), ["validation_fraction", "99", "early_stopping"]),
         (dict(kernel="chi2"), ["X", "negative", "chi2", "MinMaxScaler"]),
         (dict(kernel="precomputed"), ["X", "(100, 2)", "square"]),
-        (dict(kernel=lambda a, b: np.zeros((2, 2))), ["kernel", "(2, 2)", "(100, 100)"]),
+        (dict(kernel=lambda a, b: np.zeros((2, 2))), ["kernel", "(2, 2)", "must return shape"]),
     ],
 )
 def test_a_bad_parameter_is_named_with_its_value_and_a_fix(settings: dict[str, Any], words: list[str]) -> None:
@@ -74,7 +74,7 @@ def test_a_bad_loss_is_named_with_its_value_and_a_fix(loss: Any, words: list[str
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("model", [DSEKLClassifier(max_epochs=1), DSEKLRegressor(max_epochs=1)])
+@pytest.mark.parametrize("model", [DSEKLClassifier(), DSEKLRegressor()])
 def test_entries_that_are_not_finite_are_refused(model: Any, bad: float) -> None:
     broken = X.copy()
     broken[3, 1] = bad
@@ -124,9 +124,9 @@ def test_warm_start_refuses_other_data() -> None:
 
 def test_a_progress_bar_needs_a_terminal(capfd: Any, caplog: Any) -> None:
     with caplog.at_level("INFO", logger="dsekl"):
-        DSEKLClassifier(max_epochs=2).fit(X, y)
+        DSEKLClassifier(solver="doubly_stochastic", max_epochs=2).fit(X, y)
         assert not caplog.records
-        DSEKLClassifier(max_epochs=2, verbose=1).fit(X, y)
+        DSEKLClassifier(solver="doubly_stochastic", max_epochs=2, verbose=1).fit(X, y)
     assert len(caplog.records) == 2
     assert "kernel_evaluations" in caplog.text
     assert capfd.readouterr() == ("", "")

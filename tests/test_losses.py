@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -170,6 +170,7 @@ def test_the_fenchel_young_inequality_holds_and_is_tight_at_the_gradient(
 
 @every_loss
 @modestly
+@example(number=0.0, f=0.25, share=0.1328125, diagonal=5.0, C=5.0)  # plain Newton steps go round in circles
 @given(
     number=numbers,
     f=numbers,

@@ -8,9 +8,14 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.solvers import DoublyStochastic, SharedMemory
+from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 
-SOLVERS = [DoublyStochastic(n_rows=50, n_cols=50), SharedMemory(n_rows=100, n_cols=100), SharedMemory(gradient="local")]
+SOLVERS = [
+    DualAscent(),
+    DoublyStochastic(n_rows=50, n_cols=50),
+    SharedMemory(n_rows=100, n_cols=100),
+    SharedMemory(gradient="local"),
+]
 ESTIMATORS = [kind(solver=solver, random_state=0) for kind in (DSEKLClassifier, DSEKLRegressor) for solver in SOLVERS]
 
 RANDOM_STEPS = (

@@ -198,8 +198,9 @@ def test_the_history_counts_time_evaluations_and_losses(solver: str) -> None:
 def test_validation_patience_stops_the_run_and_keeps_the_best_epoch() -> None:
     X, y = xor(300, seed=4)
     model = DSEKLClassifier(
-        gamma=1.0, early_stopping=True, n_iter_no_change=3, validation_fraction=60, max_epochs=500, random_state=0
-    ).fit(X, y)
+        gamma=1.0, solver="doubly_stochastic", early_stopping=True, n_iter_no_change=3, validation_fraction=60,
+        max_epochs=500, random_state=0,
+    ).fit(X, y)  # fmt: skip
     assert model.stop_reason_ == "validation"
     errors = [record["validation_error"] for record in model.history_]
     assert len(errors) - 1 - int(np.argmin(errors)) == 3
@@ -221,7 +222,7 @@ def test_warm_start_goes_on_where_the_last_fit_stopped() -> None:
 def test_ctrl_c_ends_with_the_model_so_far() -> None:
     X, y = xor(2000, seed=6)
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-    model = DSEKLClassifier(gamma=1.0, max_epochs=10**6, random_state=0)
+    model = DSEKLClassifier(gamma=1.0, solver="doubly_stochastic", max_epochs=10**6, random_state=0)
     with pytest.warns(UserWarning, match="stopped by Ctrl-C"):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"

@@ -46,9 +46,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         "logistic" gives ``predict_proba``.
     C : float, default=1.0
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
-    solver : {"doubly_stochastic", "shared_memory"} or solver object, default="doubly_stochastic"
-        The paper's Algorithm 1 or 2. The objects ``dsekl.solvers.DoublyStochastic`` and ``SharedMemory`` have the
-        settings of each.
+    solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
+        Block dual ascent, which finds the exact kernel machine, or the paper's Algorithm 1 or 2. The objects
+        ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
     expansion : {"empirical", "fixed_subset", "random_fourier"} or expansion object, default="empirical"
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
@@ -56,9 +56,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
     max_epochs : int, default=100
         Most passes over the data.
     tol : float or None, default=None
-        Stop when an epoch changes the coefficients by less than this (L2 norm; in units of the learning rate for
-        Algorithm 2). None: the solver's own, which is 1 for Algorithm 2 as in the paper, and 0, no such stop, for
-        Algorithm 1.
+        When to stop. Dual ascent: at this relative duality gap, by default 0.05, where test errors have settled; 1e-3
+        is a tight certificate. Algorithms 1 and 2: when an epoch changes the coefficients by less than this (L2 norm;
+        in units of the learning rate for Algorithm 2), by default 0, no such stop, and 1, as in the paper.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows, stop when their error has not fallen for ``n_iter_no_change``
         epochs, and keep the best epoch's model.
@@ -93,8 +93,8 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
     gamma_ : float or array
         The gamma that was used.
     history_ : list of dict
-        For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, and validation_error with
-        early stopping.
+        For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
+        while its sample of the rows grows), and validation_error with early stopping.
     n_iter_ : int
         Epochs run.
     stop_reason_ : str
@@ -118,7 +118,7 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         gamma: Any = "scale",
         loss: Any = "hinge",
         C: float = 1.0,
-        solver: Any = "doubly_stochastic",
+        solver: Any = "dual",
         expansion: Any = "empirical",
         class_weight: Any = None,
         max_epochs: int = 100,

@@ -58,7 +58,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         gamma: Any = "scale",
         loss: Any = "squared",
         C: float = 1.0,
-        solver: Any = "doubly_stochastic",
+        solver: Any = "dual",
         expansion: Any = "empirical",
         fit_intercept: bool = True,
         max_epochs: int = 100,

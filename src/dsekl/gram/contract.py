@@ -47,14 +47,23 @@ class Gram(Protocol):
     def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
         """Return ``K[rows, cols].T @ V``."""
 
+    def add_product(self, cols: Indices, V: Array, out: NDArray[np.float64]) -> int:
+        """Add ``K[:, cols] @ V`` to ``out`` (n_rows, n_outputs); return the number of kernel evaluations."""
+
     def block(self, rows: Indices, cols: Indices) -> Array:
         """Return ``K[rows, cols]``."""
+
+    def diagonal(self, rows: Indices) -> NDArray[np.float64]:
+        """Return ``k(x, x)`` of the rows."""
 
     def chunk_rows(self, n_cols: int) -> int:
         """Return how many rows of a block with ``n_cols`` columns fit the memory budget."""
 
     def at(self, X: Any) -> Gram:
         """Return the gram of new raw rows ``X`` with the same column points."""
+
+    def with_rows(self, rows: Indices) -> Gram:
+        """Return the gram with the row points ``rows`` alone."""
 
     def restricted(self, cols: Indices) -> Gram:
         """Return the gram with the column points ``cols`` alone."""

@@ -207,14 +207,29 @@ class SparseGram:
     def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
         return replace(self, row_points=self.col_points, col_points=self.row_points).product(cols, rows, V)
 
+    def add_product(self, cols: Indices, V: Array, out: NDArray[np.float64]) -> int:
+        out += self.product(slice(None), cols, V)
+        return len(out) * len(V)
+
     def block(self, rows: Indices, cols: Indices) -> Array:
         return self.columns(cols).block(rows)
+
+    def diagonal(self, rows: Indices) -> NDArray[np.float64]:
+        points = self.row_points.take(rows)
+        tile = np.zeros((1, len(points)), dtype=self.placement.dtype)
+        if self.kernel.pairwise is Pairwise.DOT:
+            tile[0] = points.data.multiply(points.data).sum(axis=1)
+        self.kernel.profile()(tile, self.kernel.params())
+        return np.asarray(tile[0], dtype=np.float64)
 
     def chunk_rows(self, n_cols: int) -> int:
         return max(1, self.budget // (n_cols * 8))
 
     def at(self, X: Any) -> SparseGram:
         return replace(self, row_points=SparsePoints.of(self.placement.sparse(X), self.kernel.pairwise))
+
+    def with_rows(self, rows: Indices) -> SparseGram:
+        return replace(self, row_points=self.row_points.take(rows))
 
     def restricted(self, cols: Indices) -> SparseGram:
         return replace(self, col_points=self.col_points.take(cols))

@@ -98,8 +98,21 @@ class DenseGram:
         chosen = self.row_points.take(self.row_places(rows))
         return replace(self, row_points=self.col_points, col_points=chosen, row_rank=None).product(cols, slice(None), V)
 
+    def add_product(self, cols: Indices, V: Array, out: NDArray[np.float64]) -> int:
+        return self.columns(cols).add_product(self.row_points, V, out)
+
     def block(self, rows: Indices, cols: Indices) -> Array:
         return self.columns(cols).block(rows)
+
+    def diagonal(self, rows: Indices) -> NDArray[np.float64]:
+        points = self.row_points.take(rows)
+        match self.kernel.pairwise:
+            case Pairwise.DOT:
+                tile = points.norms[None].copy()
+            case _:
+                tile = np.zeros((1, len(points)), dtype=points.data.dtype)
+        self.kernel.profile()(tile, self.kernel.params())
+        return np.asarray(tile[0], dtype=np.float64)
 
     def chunk_rows(self, n_cols: int) -> int:
         return max(1, self.budget // (max(1, n_cols) * self.col_points.data.itemsize))
@@ -111,6 +124,9 @@ class DenseGram:
             data, rank = data[order], np.empty_like(order)
             rank[order] = np.arange(len(order))
         return replace(self, row_points=DensePoints.of(data, leaf), order=None, row_rank=rank)
+
+    def with_rows(self, rows: Indices) -> DenseGram:
+        return replace(self, row_points=self.row_points.take(rows), order=None)
 
     def restricted(self, cols: Indices) -> DenseGram:
         return replace(self, col_points=self.col_points.take(cols))
@@ -217,4 +233,5 @@ class DenseColumns:
             return []
         work = (starts[runs + 1] - starts[runs]).sum() * self._n_cols * self._packed.shape[1]
         n_tasks = TASKS_A_THREAD * self._gram.n_threads if work >= LEAST_PARALLEL_WORK else 1
-        return list(np.array_split(runs, min(n_tasks, len(runs))))
+        # Near runs are neighbours in number: dealt out like cards, they do not all fall to one thread.
+        return [np.ascontiguousarray(runs[k::n_tasks]) for k in range(min(n_tasks, len(runs)))]

@@ -32,11 +32,13 @@ def cube(number: Any) -> Any:
     return types.Array(number, 3, "C")
 
 
+@lru_cache(maxsize=2)
 def profile_signature(dtype: str) -> Any:
     """``profile(tile, params)``."""
     return void(matrix(NUMBER[dtype]), vector(float64))
 
 
+@lru_cache(maxsize=2)
 def comparison_signature(dtype: str) -> Any:
     """``compare(rows, row_norms, first, cols, col_norms, groups, tile)``."""
     number = NUMBER[dtype]

@@ -10,6 +10,7 @@ Each row's sum runs over the columns in one fixed order, whatever the threads, s
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,11 +138,13 @@ def _kernel(dtype: str) -> list[Any]:
     ]  # fmt: skip
 
 
+@lru_cache(maxsize=2)
 def multiply_for(dtype: str) -> Any:
     """Return the compiled product for a number type."""
     return compiled(_multiply, int64(*_sides(dtype), matrix(NUMBER[dtype]), intp, *_kernel(dtype), matrix(float64)))
 
 
+@lru_cache(maxsize=2)
 def fill_for(dtype: str) -> Any:
     """Return the compiled block for a number type."""
     return compiled(_fill, int64(*_sides(dtype), intp, *_kernel(dtype), matrix(NUMBER[dtype])))

@@ -32,6 +32,8 @@ class BlockSource(Protocol):
 
     def at(self, X: Any) -> BlockSource: ...
 
+    def with_rows(self, rows: NDArray[np.intp]) -> BlockSource: ...
+
     def restricted(self, cols: NDArray[np.intp]) -> BlockSource: ...
 
     def detached(self) -> BlockSource: ...
@@ -68,6 +70,9 @@ class ObjectBlocks:
     def at(self, X: Any) -> ObjectBlocks:
         return replace(self, row_objects=X)
 
+    def with_rows(self, rows: NDArray[np.intp]) -> ObjectBlocks:
+        return replace(self, row_objects=select(self.row_objects, rows))
+
     def restricted(self, cols: NDArray[np.intp]) -> ObjectBlocks:
         return replace(self, col_objects=select(self.col_objects, cols))
 
@@ -95,6 +100,9 @@ class PrecomputedBlocks:
 
     def at(self, X: Array) -> PrecomputedBlocks:
         return replace(self, matrix=X)
+
+    def with_rows(self, rows: NDArray[np.intp]) -> PrecomputedBlocks:
+        return replace(self, matrix=self.matrix[rows])
 
     def restricted(self, cols: NDArray[np.intp]) -> PrecomputedBlocks:
         return replace(self, chosen=self.chosen[cols])
@@ -138,14 +146,27 @@ class StructuredGram:
             out += columns.block(wanted[part]).T @ V[part]
         return out
 
+    def add_product(self, cols: Indices, V: Array, out: NDArray[np.float64]) -> int:
+        out += self.product(slice(None), cols, V)
+        return len(out) * len(V)
+
     def block(self, rows: Indices, cols: Indices) -> Array:
         return self.columns(cols).block(rows)
+
+    def diagonal(self, rows: Indices) -> NDArray[np.float64]:
+        # Rows and columns are the same objects in training, the only place where a diagonal has a meaning.
+        return np.array(
+            [float(self.source.block(np.array([i]), np.array([i]))[0, 0]) for i in np.arange(self.n_rows)[rows]]
+        )
 
     def chunk_rows(self, n_cols: int) -> int:
         return max(1, min(self.budget // 8, MOST_PAIRS_A_CALL) // max(1, n_cols))
 
     def at(self, X: Any) -> StructuredGram:
         return replace(self, source=self.source.at(X))
+
+    def with_rows(self, rows: Indices) -> StructuredGram:
+        return replace(self, source=self.source.with_rows(np.arange(self.n_rows)[rows]))
 
     def restricted(self, cols: Indices) -> StructuredGram:
         return replace(self, source=self.source.restricted(np.arange(self.n_terms)[cols]))

@@ -7,6 +7,7 @@ sigmoid ``tanh(s + coef0)``, as in scikit-learn.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,7 +74,7 @@ class Polynomial(BaseEstimator):
     gamma_power: ClassVar = 0.5
 
     def profile(self) -> Any:
-        if not 1 <= self.degree < np.inf or int(self.degree) != self.degree:
+        if not isinstance(self.degree, Real) or not 1 <= self.degree < np.inf or int(self.degree) != self.degree:
             raise ValueError(f"degree={self.degree!r} of the Polynomial kernel must be a whole number from 1, e.g. 3")
         return _integer_power
 

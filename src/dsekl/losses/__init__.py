@@ -31,8 +31,8 @@ _BY_NAME: dict[str, Any] = {
 }
 
 _SHAPE_RANGES: dict[Any, tuple[str, float, float, str]] = {
-    EpsilonInsensitive: ("epsilon", 0.0, float("inf"), "at least 0, e.g. 0.1"),
-    Huber: ("delta", 1e-300, float("inf"), "greater than 0, e.g. 1.0"),
+    EpsilonInsensitive: ("epsilon", 0.0, 1e300, "at least 0 and finite, e.g. 0.1"),
+    Huber: ("delta", 1e-300, 1e300, "greater than 0 and finite, e.g. 1.0"),
     Quantile: ("quantile", 1e-12, 1 - 1e-12, "strictly between 0 and 1, e.g. 0.9"),
 }
 

@@ -51,4 +51,4 @@ class ResidualLoss(Loss, Protocol):
     """A loss for regression."""
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        """Return the constant prediction with the least weighted loss, the regressor's intercept."""
+        """Return the regressor's intercept: the weighted mean, median or quantile that suits the loss."""

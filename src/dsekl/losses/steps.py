@@ -71,6 +71,7 @@ def logistic(y: float, coef: float, f: float, diagonal: float, C: float, shape: 
     offset = y * f - diagonal * start
     lo, hi = -offset - diagonal * C, -offset
     u = 0.5 * (lo + hi)
+    last = hi - lo
     for _ in range(NEWTON_STEPS):
         p = 1.0 / (1.0 + exp(-u)) if u >= 0 else exp(u) / (1.0 + exp(u))
         residual = u + offset + diagonal * C * p
@@ -80,8 +81,10 @@ def logistic(y: float, coef: float, f: float, diagonal: float, C: float, shape: 
             lo = u
         step = residual / (1.0 + diagonal * C * p * (1.0 - p))
         new = u - step
-        if not lo <= new <= hi:
+        # A step that is no half of the last one may be jumping from end to end; bisecting cannot.
+        if not lo <= new <= hi or abs(step) > 0.5 * last:
             new = 0.5 * (lo + hi)
+        last = abs(new - u)
         if abs(new - u) <= 1e-13 * (1.0 + abs(u)):
             u = new
             break

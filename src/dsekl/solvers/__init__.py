@@ -6,12 +6,14 @@ from typing import Any
 
 from .contract import Problem, Solver, State
 from .doubly_stochastic import DoublyStochastic
+from .dual_ascent import DualAscent
 from .loop import optimise
 from .monitor import Monitor, Validation
 from .shared_memory import SharedMemory
 
 __all__ = [
     "DoublyStochastic",
+    "DualAscent",
     "Monitor",
     "Problem",
     "SharedMemory",
@@ -25,6 +27,7 @@ __all__ = [
 _BY_NAME: dict[str, Any] = {
     "doubly_stochastic": DoublyStochastic(),
     "shared_memory": SharedMemory(),
+    "dual": DualAscent(),
 }
 
 

@@ -52,7 +52,7 @@ class State:
     epoch: int = 0
     step: int = 0
     evaluations: int = 0
-    memory: dict[str, Floats] = field(default_factory=dict)
+    memory: dict[str, NDArray[Any]] = field(default_factory=dict)
     loss_sum: float = 0.0
     loss_weight: float = 0.0
 
@@ -83,8 +83,8 @@ class Solver(Protocol):
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         """Run one epoch; after each step yield the fraction of the epoch that is done."""
 
-    def converged(self, problem: Problem, state: State, change: float, tol: float) -> bool:
-        """Tell whether an epoch that changed the coefficients by ``change`` (L2 norm) was the last one needed."""
+    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
+        """Return the name and value of what ``tol`` bounds, after an epoch that moved ``coef`` by ``change``."""
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         """Return the model's coefficients (n_terms, n_outputs)."""

@@ -98,8 +98,8 @@ class DoublyStochastic(BaseEstimator):
             state.add_loss(loss, problem.weights[rows].sum())
             yield done / n_steps
 
-    def converged(self, problem: Problem, state: State, change: float, tol: float) -> bool:
-        return change < tol
+    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
+        return "change", change
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         coef = state.coef

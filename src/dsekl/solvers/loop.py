@@ -33,15 +33,17 @@ def optimise(
                     progress.advance(done + fraction)
                 state.epoch += 1
                 change = float(np.linalg.norm(state.coef - before))
+                name, value = solver.shortfall(problem, state, change)
+                figures = {"change": change, name: value}
                 record = monitor.observe(
                     solver.coefficients(problem, state),
                     epoch=state.epoch,
                     kernel_evaluations=state.evaluations,
                     training_loss=state.training_loss(),
-                    change=change,
+                    **figures,
                 )
                 progress.report(record)
-                if solver.converged(problem, state, change, tol):
+                if value < tol:
                     reason = "tol"
                     break
                 if monitor.out_of_patience:
@@ -57,8 +59,8 @@ def optimise(
         )
     if reason == "max_epochs" and tol > 0 and monitor.validation is None:
         warnings.warn(
-            f"not converged after max_epochs={max_epochs}: the coefficients still changed by "
-            f"{monitor.history[-1]['change']:.3g} in the last epoch, tol is {tol:.3g}. Raise max_epochs, or tol.",
+            f"not converged after max_epochs={max_epochs}: the {name} is {value:.3g}, tol is {tol:.3g}. Raise "
+            "max_epochs, or tol if validation says that the model is good enough.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -104,9 +104,9 @@ class SharedMemory(BaseEstimator):
             state.add_loss(loss, problem.weights[rows].sum())
             yield done / len(row_batches)
 
-    def converged(self, problem: Problem, state: State, change: float, tol: float) -> bool:
+    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
         # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
-        return change < tol * float(state.memory["rate"])
+        return "change", change / float(state.memory["rate"])
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         if self.gradient == "global":

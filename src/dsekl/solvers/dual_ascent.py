@@ -1,0 +1,220 @@
+"""Block dual ascent: the exact kernel machine, with a certificate.
+
+For a convex loss and the norm of the kernel's space, the dual is ``min over coef of 1/2 coef' K coef + sum_i
+conjugate(y_i, coef_i, C_i)``: separable but for K. With the predictions ``F = K coef`` kept for every row, a step is::
+
+    block <- some rows whose own best step would move them
+    K[block, block] <- kernel values
+    coordinate descent on the block
+    F <- F + K[:, block] (change of coef[block])
+
+It is doubly stochastic in the paper's sense (a random block of rows, and the cols that the kernel can reach) and has no
+step size. F gives each row's violation of its optimality condition for free, so settled rows cost nothing, and at the
+end of each epoch the duality gap: a bound on how far the objective is from the optimum that no sampled method has.
+
+The run starts on a random sixteenth of the rows and doubles it; the rows that come later enter with their predictions,
+and only those that are wrong ever cost more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import BaseEstimator
+
+from dsekl.gram import spread
+from dsekl.losses import Squared
+
+from .contract import Floats, Problem, State, require
+from .coordinate import descend, violations
+
+COARSE, FINE = 0.05, 1e-5
+"""Violations that are left alone, as a share of a row's first step: at first, halved each epoch, and at last."""
+
+ROUNDING = {"float32": 1e-7, "float64": 1e-15}
+
+FEWEST_ROWS = 4_000
+"""Samples smaller than this are not worth a stage of their own."""
+
+
+@dataclass
+class DualAscent(BaseEstimator):
+    """Block dual ascent.
+
+    Parameters
+    ----------
+    block_size : int
+        Rows in a block.
+    most_sweeps : int
+        Sweeps of coordinate descent over a block.
+    grow : bool
+        Start on a random sample of the rows and double it, instead of on all.
+    """
+
+    block_size: int = 2048
+    most_sweeps: int = 20
+    grow: bool = True
+
+    default_tol: ClassVar = 0.05
+
+    def validate(self) -> None:
+        require(self.block_size >= 1, self, "block_size", "at least 1, e.g. 2048")
+        require(self.most_sweeps >= 1, self, "most_sweeps", "at least 1, e.g. 20")
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> State:
+        gram: Any = problem.basis
+        if gram.n_terms != problem.n_rows or not hasattr(gram, "diagonal"):
+            raise ValueError("solver='dual' needs expansion='empirical': it has one coefficient for each training row")
+        shape = (problem.n_rows, problem.targets.shape[1])
+        rank = rng.permutation(problem.n_rows)
+        size = problem.n_rows
+        while self.grow and size > 2 * FEWEST_ROWS and size > problem.n_rows // 16:
+            size //= 2
+        nothing, diagonal = np.zeros(shape), gram.diagonal(slice(None))
+        first = violations(problem.targets, problem.C * problem.weights, nothing, nothing, diagonal, problem.loss)
+        return State(
+            np.zeros(shape),
+            rng,
+            memory={
+                "F": np.zeros(shape),
+                "rank": rank,
+                "size": np.array(size),
+                "gap": np.array(np.inf),
+                "small": np.array(COARSE),
+                "diagonal": diagonal,
+                "scale": np.array(first.mean()),
+            },
+        )
+
+    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
+        """Meet every row of the current sample that violates its optimality condition, once."""
+        size = int(state.memory["size"])
+        rows = np.flatnonzero(state.memory["rank"] < size)
+        whole = size == problem.n_rows
+        stage = _Stage(problem, state, rows)
+        yield from stage.run(self, state.rng)
+        stage.keep()
+        if whole:
+            state.memory["gap"] = np.array(_relative_gap(problem, state))
+            state.memory["small"] = np.array(max(FINE, 0.5 * float(state.memory["small"])))
+        else:
+            larger = problem.n_rows if 2 * size > problem.n_rows - FEWEST_ROWS else 2 * size
+            state.memory["size"] = np.array(larger)
+            _predict_newcomers(problem, state, size, larger)
+
+    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
+        return "gap", float(state.memory["gap"])
+
+    def coefficients(self, problem: Problem, state: State) -> Floats:
+        return state.coef.copy()
+
+
+class _Stage:
+    """One epoch's view of the rows in play: their points gathered once, their predictions in one array."""
+
+    def __init__(self, problem: Problem, state: State, rows: NDArray[np.intp]) -> None:
+        self.problem, self.state, self.rows = problem, state, rows
+        everything = len(rows) == problem.n_rows
+        gram: Any = problem.basis
+        self.gram = gram if everything else gram.with_rows(rows)
+        self.f = state.memory["F"] if everything else state.memory["F"][rows]
+        self.y = problem.targets[rows]
+        self.C = problem.C * problem.weights[rows]
+        self.diagonal = state.memory["diagonal"][rows]
+
+    def violators(self, among: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return which of the rows (numbers within the stage) would move their prediction noticeably."""
+        coef = self.state.coef[self.rows[among]]
+        sides = self.y[among], self.C[among], coef, self.f[among], self.diagonal[among]
+        return among[violations(*sides, self.problem.loss) > self.small]
+
+    def run(self, solver: DualAscent, rng: np.random.Generator) -> Iterator[float]:
+        self.small = float(self.state.memory["small"]) * float(self.state.memory["scale"])
+        wrong = self.violators(np.arange(len(self.rows)))
+        for done, block in enumerate(blocks := _blocks(self.gram, wrong, solver.block_size, rng), start=1):
+            block = self.violators(block)
+            if len(block):
+                self.step(solver, block)
+                self.state.step += 1
+            yield done / len(blocks)
+
+    def step(self, solver: DualAscent, block: NDArray[np.intp]) -> None:
+        cols = self.rows[block]
+        K = self.gram.block(block, cols)
+        before = self.state.coef[cols]
+        after = before.copy()
+        if isinstance(self.problem.loss, Squared):
+            _solve(K, self.y[block], self.C[block], after, self.f[block])
+        else:
+            # With all rows in one block nothing outside waits for the sweeps, so they may go on.
+            most_sweeps = solver.most_sweeps * (25 if len(self.rows) <= solver.block_size else 1)
+
+            def one_output(o: int) -> None:
+                coef, f = np.ascontiguousarray(after[:, o]), self.f[block, o].astype(K.dtype)
+                y = np.ascontiguousarray(self.y[block, o])
+                descend(K, y, self.C[block], coef, f, self.problem.loss, most_sweeps, 0.1 * self.small)
+                after[:, o] = coef
+
+            spread(one_output, range(after.shape[1]), self.problem.n_threads)
+        change = after - before
+        moved = np.flatnonzero(change.any(axis=1))
+        self.state.coef[cols] = after
+        self.state.evaluations += K.size
+        self.state.evaluations += self.gram.add_product(cols[moved], change[moved], self.f)
+
+    def keep(self) -> None:
+        """Put the stage's predictions back among all."""
+        self.state.memory["F"][self.rows] = self.f
+
+
+def _blocks(gram: Any, rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Cut rows into blocks in random order: of neighbours where the rows are in spatial order, at random elsewhere.
+
+    The first block is shorter by a random part, so that each epoch draws other borders.
+    """
+    if not np.isfinite(getattr(gram, "reach", np.inf)):
+        rows = rng.permutation(rows)
+    cuts = np.arange(int(rng.integers(1, size + 1)), len(rows), size)
+    blocks = np.split(rows, cuts)
+    return [np.sort(blocks[k]) for k in rng.permutation(len(blocks)) if len(blocks[k])]
+
+
+def _solve(K: Any, y: Floats, C: Floats, coef: Floats, f: Floats) -> None:
+    """Squared loss: the block's optimum in one Cholesky solve, ``(K + 1/C) change = y - f - coef / C``.
+
+    A trace of a ridge keeps rounded kernel values positive definite; where the right side is 0 nothing changes, with
+    it or without it.
+    """
+    ridge = ROUNDING[K.dtype.name] * float(np.trace(K))
+    K = K.astype(np.float64)
+    K[np.diag_indices_from(K)] += 1.0 / C + ridge
+    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    coef += cho_solve(factor, y - f - coef / C[:, None], check_finite=False)
+
+
+def _predict_newcomers(problem: Problem, state: State, size: int, larger: int) -> None:
+    """Compute F for the rows that join the sample."""
+    rank = state.memory["rank"]
+    rows = np.flatnonzero((rank >= size) & (rank < larger))
+    support = np.flatnonzero(state.coef.any(axis=1))
+    f = np.zeros((len(rows), state.coef.shape[1]))
+    basis: Any = problem.basis
+    state.evaluations += basis.with_rows(rows).add_product(support, state.coef[support], f)
+    state.memory["F"][rows] = f
+
+
+def _relative_gap(problem: Problem, state: State) -> float:
+    """Return (primal - dual) / primal, which no optimum can be further away than."""
+    F, coef, y = state.memory["F"], state.coef, problem.targets
+    C = problem.C * problem.weights[:, None]
+    quadratic = 0.5 * float((coef * F).sum())
+    loss = problem.loss.value(y, F)
+    primal = quadratic + float((C * loss).sum())
+    dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
+    state.add_loss(float((problem.weights[:, None] * loss).sum()), float(problem.weights.sum()))
+    return (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
 from dsekl import DSEKLClassifier, DSEKLRegressor, gram
-from dsekl.kernels import RBF, Laplacian, Matern, RationalQuadratic
+from dsekl.kernels import RBF, Laplacian, Matern, RationalQuadratic, Sigmoid
 from dsekl.losses import EpsilonInsensitive, Huber, Quantile
 from dsekl.solvers import DualAscent
 from tests.problems import xor
@@ -160,6 +160,13 @@ def test_no_convergence_is_said_with_the_gap() -> None:
     X, y = xor(500, seed=0)
     with pytest.warns(ConvergenceWarning, match=r"max_epochs=1: the gap is .* tol is 1e-08"):
         DSEKLClassifier(gamma=1.0, max_epochs=1, tol=1e-8).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_a_kernel_that_is_not_positive_semi_definite_is_named(loss: str) -> None:
+    X, y = xor(400, seed=0)
+    with pytest.raises(ValueError, match=r"Sigmoid\(coef0=-2.0\) is not positive semi-definite"):
+        DSEKLClassifier(kernel=Sigmoid(coef0=-2.0), gamma=1.0, C=100.0, loss=loss).fit(X, y)
 
 
 def test_an_expansion_in_other_terms_is_refused() -> None:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread
@@ -35,6 +35,9 @@ from .coordinate import descend, violations
 
 COARSE, FINE = 0.05, 1e-5
 """Violations that are left alone, as a share of a row's first step: at first, halved each epoch, and at last."""
+
+NEGATIVE = 1e-3
+"""How far below 0 rounding may take what cannot be negative."""
 
 ROUNDING = {"float32": 1e-7, "float64": 1e-15}
 
@@ -149,7 +152,10 @@ class _Stage:
         before = self.state.coef[cols]
         after = before.copy()
         if isinstance(self.problem.loss, Squared):
-            _solve(K, self.y[block], self.C[block], after, self.f[block])
+            try:
+                _solve(K, self.y[block], self.C[block], after, self.f[block])
+            except LinAlgError as error:
+                raise _indefinite(self.problem, "a negative eigenvalue of a block") from error
         else:
             # With all rows in one block nothing outside waits for the sweeps, so they may go on.
             most_sweeps = solver.most_sweeps * (25 if len(self.rows) <= solver.block_size else 1)
@@ -217,4 +223,16 @@ def _relative_gap(problem: Problem, state: State) -> float:
     primal = quadratic + float((C * loss).sum())
     dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
     state.add_loss(float((problem.weights[:, None] * loss).sum()), float(problem.weights.sum()))
-    return (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
+    gap = (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
+    if not (gap >= -NEGATIVE and quadratic >= -NEGATIVE * abs(primal)):
+        raise _indefinite(problem, f"a duality gap of {gap:.3g}")
+    return gap
+
+
+def _indefinite(problem: Problem, sign: str) -> ValueError:
+    """Return the error for a kernel that is no kernel: with one, neither the gap nor coef' K coef can be negative."""
+    kernel = getattr(problem.basis, "kernel", "the kernel")
+    return ValueError(
+        f"kernel={kernel!r} is not positive semi-definite on this data (found by {sign}), so solver='dual' has no "
+        "optimum to find. Choose another kernel or other parameters for it, or solver='doubly_stochastic'."
+    )

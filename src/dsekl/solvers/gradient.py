@@ -20,8 +20,8 @@ from dsekl.gram import row_blocks, times, transposed_times
 
 from .contract import Floats, Problem
 
-BLOCK_BYTES = 2**22
-"""A block of this size is used while it is still in the cache."""
+BLOCK_BYTES = 2**24
+"""A block of this size is worth the few calls from Python that it takes, and still fits a large cache."""
 
 MOST_PROBED = 1000
 POWER_STEPS = 20

@@ -1,0 +1,45 @@
+"""Start-up costs: what importing loads, and what a second process compiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FIT = """
+from numba.core import event
+compiled = []
+
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(str(event.data["dispatcher"]))
+    def on_end(self, event): pass
+
+event.register("numba:compile", Listener())
+import numpy as np
+from dsekl import DSEKLClassifier, DSEKLRegressor
+X = np.random.default_rng(0).standard_normal((1200, 3))
+y = X[:, 0] * X[:, 1]
+for solver in ("dual", "doubly_stochastic", "shared_memory"):
+    DSEKLClassifier(solver=solver, max_epochs=2, tol=0.0).fit(X, y > 0).predict(X)
+    DSEKLRegressor(solver=solver, max_epochs=2, tol=0.0).fit(X, y).predict(X)
+print(len(compiled), sorted(set(compiled)))
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    return done.stdout.strip()
+
+
+def test_importing_the_package_loads_neither_scikit_learn_nor_numba() -> None:
+    loaded = run("import sys, dsekl; print([name for name in ('sklearn', 'numba', 'scipy') if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
+    first = run(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    assert not first.startswith("0 ")
+    assert run(FIT, NUMBA_CACHE_DIR=str(tmp_path)) == "0 []"

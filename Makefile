@@ -29,6 +29,7 @@ lint: .venv/.installed-test
 bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should run meanwhile
 	$(BIN)/python benchmarks/gram.py
 	$(BIN)/python benchmarks/algorithms.py
+	$(BIN)/python benchmarks/exact.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

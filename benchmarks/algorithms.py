@@ -24,12 +24,12 @@ COMMAND = "DSEKL_DATA=... python benchmarks/algorithms.py"
 
 
 def covertype() -> tuple[Any, Any]:
-    """Class 2 against the rest, the ten numeric columns standardised, the codes left 0 and 1, rows in random order."""
+    """Class 2 against the rest, rows in random order; the ten numeric columns standardised on the first 20,000 rows."""
     X, y = load("covertype")
     order = np.random.default_rng(0).permutation(len(X))
-    X = X.astype(np.float32)
-    X[:, :10] = StandardScaler().fit_transform(X[:, :10])
-    return X[order], np.where(y[order] == 2, 1, -1)
+    X = X[order].astype(np.float32)
+    X[:, :10] = StandardScaler().fit(X[:20_000, :10]).transform(X[:, :10])
+    return X, np.where(y[order] == 2, 1, -1)
 
 
 def xor() -> None:
@@ -55,18 +55,18 @@ def epochs(X: Any, y: Any) -> None:
     train, test = slice(0, 20_000), slice(20_000, 40_000)
     rows = []
     for reading in ("local", "global"):
-        model = DSEKLClassifier(
-            gamma=1.0, solver=SharedMemory(1000, 1000, gradient=reading), max_epochs=1, tol=0.0, warm_start=True,
-            random_state=0,
-        )  # fmt: skip
-        errors = []
-        for _ in range(8):
-            model.fit(X[train], y[train])
-            errors.append(100 * (1 - model.score(X[test], y[test])))
-        rows.append([reading, *(f"{e:.1f} %" for e in errors)])
+        errors = np.zeros((3, 8))
+        for seed in range(3):
+            solver = SharedMemory(1000, 1000, gradient=reading)
+            model = DSEKLClassifier(gamma=1.0, solver=solver, max_epochs=1, tol=0.0, warm_start=True, random_state=seed)
+            for epoch in range(8):
+                model.fit(X[train], y[train])
+                errors[seed, epoch] = 100 * (1 - model.score(X[test], y[test]))
+        rows.append([reading, *(f"{error:.2f} %" for error in errors.mean(axis=0))])
     publish(
         "Algorithm 2 on 20,000 covertype rows", COMMAND,
-        "Test error (20,000 other rows) after each epoch; gamma 1, C 1, batches of 1,000 x 1,000.\n\n"
+        "Test error (20,000 other rows) after each epoch, mean of three seeds; gamma 1, C 1, batches of 1,000 x 1,000; "
+        "the numeric columns standardised, the one-hot codes left as they are.\n\n"
         + table(["gradient", *map(str, range(1, 9))], rows),
     )  # fmt: skip
 

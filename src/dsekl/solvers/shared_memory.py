@@ -144,24 +144,23 @@ def _global_gradients(
 ) -> tuple[list[Floats], float]:
     """f from all cols: the workers keep their blocks of a few rows until f is summed, so nothing is computed twice."""
     gradients = [np.zeros((len(cols), coef.shape[1])) for cols in col_batches]
-    total = 0.0
     size = problem.basis.chunk_rows(len(coef))
-    for start in range(0, len(rows), size):
-        part = rows[start : start + size]
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
 
-        def forward(k: int, part: NDArray[np.intp] = part) -> tuple[Any, Floats]:
+    def add_gradients_of(part: NDArray[np.intp]) -> float:
+        def forward(k: int) -> tuple[Any, Floats]:
             K = columns[k].block(part)
             return K, times(K, coef[col_batches[k]])
 
         results = spread(forward, range(len(columns)), n_workers)
         f = np.sum([share for _, share in results], axis=0)
         y, weights = problem.targets[part], problem.weights[part, None]
-        total += float((weights * problem.loss.value(y, f)).sum())
         slope = weights * problem.loss.gradient(y, f)
-        blocks = [K for K, _ in results]
 
-        def backward(k: int, blocks: list[Any] = blocks, slope: Floats = slope) -> None:
-            gradients[k] += transposed_times(blocks[k], slope)
+        def backward(k: int) -> None:
+            gradients[k] += transposed_times(results[k][0], slope)
 
         spread(backward, range(len(columns)), n_workers)
-    return gradients, total
+        return float((weights * problem.loss.value(y, f)).sum())
+
+    return gradients, sum(add_gradients_of(part) for part in parts)

@@ -24,10 +24,17 @@ RANDOM_STEPS = (
 )
 
 
+WITHIN_THE_GAP = (
+    "a row of weight 2 and two equal rows have the same optimum, but each fit stops within the tolerated duality gap of "
+    "it and not at the same point; test_dual_ascent.py checks weights at a tight tolerance"
+)
+
+
 def _excused(estimator: Any) -> dict[str, str]:
+    reason = WITHIN_THE_GAP if isinstance(estimator.solver, DualAscent) else RANDOM_STEPS
     return {
-        "check_sample_weight_equivalence_on_dense_data": RANDOM_STEPS,
-        "check_sample_weight_equivalence_on_sparse_data": RANDOM_STEPS,
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
     }
 
 

@@ -25,8 +25,8 @@ RANDOM_STEPS = (
 
 
 WITHIN_THE_GAP = (
-    "a row of weight 2 and two equal rows have the same optimum, but each fit stops within the tolerated duality gap of "
-    "it and not at the same point; test_dual_ascent.py checks weights at a tight tolerance"
+    "a row of weight 2 and two equal rows have the same optimum, but each fit stops within the tolerated duality gap "
+    "of it and not at the same point; test_dual_ascent.py checks weights at a tight tolerance"
 )
 
 

@@ -43,6 +43,7 @@ X, y = make_moons(100, noise=0.1, random_state=0)
         (dict(expansion="sparse"), ["expansion", "'sparse'", "empirical", "random_fourier"]),
         (dict(expansion=FixedSubset(0)), ["n_terms", "0", "at least 1"]),
         (dict(expansion=RandomFourier(), kernel="linear"), ["kernel", "Linear", "rbf"]),
+        (dict(n_jobs=0), ["'n_jobs'", "0", "[1, inf)"]),
         (dict(max_epochs=0), ["'max_epochs'", "0", "[1, inf)"]),
         (dict(dtype="float16"), ["'dtype'", "'float16'", "'float32'"]),
         (dict(early_stopping=True, validation_fraction=99), ["validation_fraction", "99", "early_stopping"]),

@@ -169,6 +169,21 @@ def test_a_kernel_that_is_not_positive_semi_definite_is_named(loss: str) -> None
         DSEKLClassifier(kernel=Sigmoid(coef0=-2.0), gamma=1.0, C=100.0, loss=loss).fit(X, y)
 
 
+def test_empty_rows_under_the_linear_kernel_do_not_keep_the_gap_open() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    y = X @ [1.0, -1.0, 0.5] > 0
+    X[:100] = 0.0
+    assert DSEKLClassifier(kernel="linear", tol=1e-3, max_epochs=300, random_state=0).fit(X, y).stop_reason_ == "tol"
+
+
+def test_a_sample_that_still_grows_costs_no_patience() -> None:
+    X, y = xor(40_000, seed=0)
+    model = DSEKLClassifier(gamma=5.0, early_stopping=True, n_iter_no_change=1, random_state=0).fit(X, y)
+    growing = [record for record in model.history_ if np.isinf(record["gap"])]
+    assert 0 < len(growing) < len(model.history_)
+
+
 def test_an_expansion_in_other_terms_is_refused() -> None:
     X, y = xor(100, seed=0)
     with pytest.raises(ValueError, match="expansion='empirical'"):

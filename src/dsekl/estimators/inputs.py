@@ -76,6 +76,8 @@ def with_input_tags(estimator: Any, tags: Any) -> Any:
 def query_rows(estimator: Any, kernel: Any, X: Any) -> Any:
     """Return X for a prediction, checked against what the estimator was fitted on."""
     if isinstance(kernel, ObjectKernel):
+        if _num_samples(X) == 0:
+            raise ValueError("X holds no objects; give at least one")
         return X.to_numpy() if hasattr(X, "to_numpy") else X
     accept_sparse = False if isinstance(kernel, Precomputed) else "csr"
     X = validate_data(estimator, X, accept_sparse=accept_sparse, dtype=FLOATS, reset=False)

@@ -27,7 +27,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "early_stopping": ["boolean"],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "n_jobs": [Integral, None],
+    "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
     "random_state": ["random_state"],
     "verbose": ["verbose", StrOptions({"auto"})],
     "warm_start": ["boolean"],

@@ -215,14 +215,20 @@ def _predict_newcomers(problem: Problem, state: State, size: int, larger: int) -
 
 
 def _relative_gap(problem: Problem, state: State) -> float:
-    """Return (primal - dual) / primal, which no optimum can be further away than."""
-    F, coef, y = state.memory["F"], state.coef, problem.targets
-    C = problem.C * problem.weights[:, None]
+    """Return (primal - dual) / primal, which no optimum can be further away than.
+
+    A row with k(x, x) = 0, such as an empty one under the linear kernel, moves no prediction: whatever its coefficient
+    should be, it adds the same to both sides, and is left out.
+    """
+    counted = state.memory["diagonal"] > 0
+    F, coef, y = state.memory["F"][counted], state.coef[counted], problem.targets[counted]
+    weights = problem.weights[counted, None]
+    C = problem.C * weights
     quadratic = 0.5 * float((coef * F).sum())
     loss = problem.loss.value(y, F)
     primal = quadratic + float((C * loss).sum())
     dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
-    state.add_loss(float((problem.weights[:, None] * loss).sum()), float(problem.weights.sum()))
+    state.add_loss(float((weights * loss).sum()), float(weights.sum()))
     gap = (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
     if not (gap >= -NEGATIVE and quadratic >= -NEGATIVE * abs(primal)):
         raise _indefinite(problem, f"a duality gap of {gap:.3g}")

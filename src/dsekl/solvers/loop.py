@@ -37,6 +37,7 @@ def optimise(
                 figures = {"change": change, name: value}
                 record = monitor.observe(
                     solver.coefficients(problem, state),
+                    counts=bool(np.isfinite(value)),
                     epoch=state.epoch,
                     kernel_evaluations=state.evaluations,
                     training_loss=state.training_loss(),

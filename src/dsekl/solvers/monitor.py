@@ -45,13 +45,13 @@ class Monitor:
     _epochs_since_best: int = 0
     _started: float = field(default_factory=time.perf_counter)
 
-    def observe(self, coef: Floats, **figures: Any) -> dict[str, Any]:
-        """Record an epoch that ended with the model ``coef``."""
+    def observe(self, coef: Floats, counts: bool = True, **figures: Any) -> dict[str, Any]:
+        """Record an epoch that ended with the model ``coef``; one that has not met all rows costs no patience."""
         record = {"seconds": time.perf_counter() - self._started, **figures}
         if self.validation is not None:
             error = self.validation.measure(coef)
             record["validation_error"] = error
-            self._epochs_since_best += 1
+            self._epochs_since_best += counts
             if error < self.best_error:
                 self.best_error, self.best_coef, self._epochs_since_best = error, coef.copy(), 0
         self.history.append(record)

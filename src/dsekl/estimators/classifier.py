@@ -56,7 +56,7 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
     max_epochs : int, default=100
         Most passes over the data.
     tol : float or None, default=None
-        When to stop. Dual ascent: at this relative duality gap, by default 0.05, where test errors have settled; 1e-3
+        When to stop. Dual ascent: at this relative duality gap, by default where test errors have settled (0.05); 1e-3
         is a tight certificate. Algorithms 1 and 2: when an epoch changes the coefficients by less than this (L2 norm;
         in units of the learning rate for Algorithm 2), by default 0, no such stop, and 1, as in the paper.
     early_stopping : bool, default=False
@@ -90,6 +90,8 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         Coefficients of the terms in the model, zeros left out.
     support_ : array of shape (n_support,)
         Their rows in the training data (empirical expansion only).
+    n_support_ : array of shape (n_classes,)
+        How many of them each class has.
     gamma_ : float or array
         The gamma that was used.
     history_ : list of dict
@@ -180,6 +182,8 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
             weights = weights * per_class[codes]
         targets = _targets(codes, len(self.classes_))
         train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, _error_rate, codes)
+        if hasattr(self, "support_"):
+            self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         return self
 
     def decision_function(self, X: Any) -> Floats:

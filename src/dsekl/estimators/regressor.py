@@ -37,7 +37,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
-    dual_coef_, support_, gamma_, history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
+    dual_coef_, support_, n_support_, gamma_, history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples
     --------
@@ -118,6 +118,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return float(loss.value(y, f).mean())
 
         train(self, Examples(X, targets - constants, weights, np.arange(len(targets))), loss, mean_loss, None)
+        if hasattr(self, "support_"):
+            self.n_support_ = np.array([len(self.support_)])
         return self
 
     def predict(self, X: Any) -> Floats:

@@ -93,6 +93,7 @@ def train(estimator: Any, examples: Examples, loss: Any, error: Any, strata: NDA
     moved = np.flatnonzero(coef.any(axis=1))
     estimator.basis_ = basis.restricted(moved).detached().threaded(1)
     estimator.dual_coef_ = coef[moved]
+    estimator.__dict__.pop("support_", None)
     if isinstance(expansion, expansions.Empirical):
         estimator.support_ = examples.places[moved]
     estimator.history_ = monitor.history

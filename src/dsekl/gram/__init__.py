@@ -16,7 +16,7 @@ from dsekl.kernels import ObjectKernel, Precomputed
 
 from .blocks import times, transposed_times
 from .contract import Columns, Gram, Indices, row_blocks
-from .csr import SparseGram
+from .csr import SparseGram, mostly_empty
 from .dense import DenseGram
 from .structured import ObjectBlocks, PrecomputedBlocks, StructuredGram
 from .threads import spread
@@ -44,6 +44,6 @@ def build(
         return StructuredGram(ObjectBlocks(kernel.function, X, X), budget)
     if isinstance(kernel, Precomputed):
         return StructuredGram(PrecomputedBlocks(X, np.arange(X.shape[1])), budget)
-    if sparse.issparse(X):
+    if sparse.issparse(X) or mostly_empty(kernel, X):
         return SparseGram.of(kernel, X, gamma, dtype, budget, n_threads)
     return DenseGram.of(kernel, X, gamma, dtype, budget, n_threads, kernel_tol)

@@ -1,9 +1,4 @@
-"""Fused products for sparse points (CSR), whatever the number of features.
-
-Some columns at a time are spread into a small dense table with one line per feature. A row then walks over
-its own entries only: ``pairwise(x, z) = pairwise(0, z) + sum over the entries of x of [d(x_k, z_k) - d(0, z_k)]``,
-which holds for every comparison that is a sum over features.
-"""
+"""The kernel matrix of sparse points (CSR), whatever the number of features."""
 
 from __future__ import annotations
 
@@ -11,134 +6,37 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import float64, njit, types, void
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.kernels.elementary import FAST
 
 from .contract import Array, Indices, count
-from .function_pointer import NUMBER, compiled, matrix, pointer, profile_signature, vector
-from .microtile import distances_from_dots
+from .function_pointer import pointer, profile_signature
 from .placement import Placement, refuse_overflow
 from .threads import chunks, spread
+from .walk import COMPARE, comparison_signature, multiply_for, table_width
 
-TABLE_WIDTH = 64
-"""Columns in the dense table, four cache lines of float32 for each feature."""
+FEWEST_ROWS_A_TASK = 512
+"""Each task spreads all columns into a table of its own, which few rows would not pay for."""
 
-INDEX = types.int64
+WIDE = 256
+"""Features from which on a spatial tree prunes next to nothing, so that a sparse gram, which has none, loses none."""
 
+MOST_FILLED = 1 / 3
+"""Share of entries that are not 0, up to which walking over them is faster than the dense tile (at 0.19: 1.9 times)."""
 
-@njit(cache=True, nogil=True)
-def _spread_columns(indptr: Any, indices: Any, data: Any, first: Any, last: Any, table: Any) -> None:
-    for j in range(first, last):
-        for at in range(indptr[j], indptr[j + 1]):
-            table[indices[at], j - first] = data[at]
-
-
-@njit(cache=True, nogil=True)
-def _clear_columns(indptr: Any, indices: Any, first: Any, last: Any, table: Any) -> None:
-    for at in range(indptr[first], indptr[last]):
-        table[indices[at]] = 0.0
+MOST_OFFSET = 4.0
+"""Mean square of the points over their variance, up to which float32 does not need them centred."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _add_dot(line: Any, x: Any, z: Any) -> None:
-    for j in range(line.size):
-        line[j] += x * z[j]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _add_manhattan(line: Any, x: Any, z: Any) -> None:
-    for j in range(line.size):
-        line[j] += abs(x - z[j]) - abs(z[j])
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _add_chi_squared(line: Any, x: Any, z: Any) -> None:
-    for j in range(line.size):
-        both = x + z[j]
-        if both > 0:
-            line[j] += (x - z[j]) * (x - z[j]) / both - z[j]
-
-
-_ADD = {
-    Pairwise.DOT: _add_dot,
-    Pairwise.SQUARED_DISTANCE: _add_dot,
-    Pairwise.MANHATTAN: _add_manhattan,
-    Pairwise.CHI_SQUARED: _add_chi_squared,
-}
-
-
-@njit(cache=True, nogil=True)
-def _not_below_zero(line: Any) -> None:
-    """A distance that was added up in pieces may miss 0 by rounding."""
-    for j in range(line.size):
-        line[j] = max(line[j], line.dtype.type(0.0))
-
-
-@njit(cache=True, nogil=True)
-def _fill_strip(
-    row_ptr: Any, row_indices: Any, row_data: Any, row: Any, alone: Any, table: Any, add: Any, strip: Any
-) -> None:
-    """One row against the table's columns; ``alone`` holds what each column gives against an empty row."""
-    strip[0, :] = alone
-    for at in range(row_ptr[row], row_ptr[row + 1]):
-        add(strip[0], row_data[at], table[row_indices[at]])
-
-
-@njit(cache=True, nogil=True)
-def _multiply(
-    row_ptr: Any, row_indices: Any, row_data: Any, row_norms: Any,
-    col_ptr: Any, col_indices: Any, col_data: Any, col_norms: Any,
-    table: Any, distances: Any, metric: Any, add: Any, profile: Any, params: Any, V: Any, out: Any,
-) -> None:  # fmt: skip
-    """``out += K(rows, cols) @ V``; for ``V`` without rows, ``out = K(rows, cols)``."""
-    n_cols = col_ptr.size - 1
-    strip = np.empty((1, table.shape[1]), dtype=row_data.dtype)
-    alone = np.zeros(table.shape[1], dtype=row_data.dtype)
-    for first in range(0, n_cols, table.shape[1]):
-        last = min(n_cols, first + table.shape[1])
-        _spread_columns(col_ptr, col_indices, col_data, first, last, table)
-        if not distances:
-            alone[: last - first] = col_norms[first:last]
-        for i in range(row_ptr.size - 1):
-            _fill_strip(row_ptr, row_indices, row_data, i, alone, table, add, strip)
-            if distances:
-                distances_from_dots(strip[0, : last - first], row_norms[i], col_norms[first:last], table.shape[0])
-            elif metric:
-                _not_below_zero(strip[0])
-            # Lanes past the last column keep an earlier value, so that a profile never meets an invented point.
-            for j in range(last - first, table.shape[1]):
-                strip[0, j] = strip[0, 0]
-            profile(strip, params)
-            if V.shape[0] == 0:
-                out[i, first:last] = strip[0, : last - first]
-            else:
-                for o in range(V.shape[1]):
-                    total = 0.0
-                    for j in range(last - first):
-                        total += strip[0, j] * V[first + j, o]
-                    out[i, o] += total
-        _clear_columns(col_ptr, col_indices, first, last, table)
-
-
-def _multiply_for(dtype: str) -> Any:
-    number = NUMBER[dtype]
-    add = types.FunctionType(_add_signature(dtype))
-    profile = types.FunctionType(profile_signature(dtype))
-    csr = (vector(INDEX), vector(INDEX), vector(number), vector(number))
-    return compiled(
-        _multiply,
-        void(*csr, *csr, matrix(number), types.boolean, types.boolean, add, profile, vector(float64), matrix(float64),
-             matrix(float64)),
-    )  # fmt: skip
-
-
-def _add_signature(dtype: str) -> Any:
-    number = NUMBER[dtype]
-    return void(vector(number), number, vector(number))
+def mostly_empty(kernel: VectorKernel, X: Array) -> bool:
+    """Tell whether dense rows (pixels, counts, many one-hot codes) are better treated as sparse ones."""
+    if X.shape[1] < WIDE or len(X) == 0 or kernel.pairwise not in (Pairwise.DOT, Pairwise.SQUARED_DISTANCE):
+        return False
+    some = np.asarray(X[:: -(-len(X) // 4096)], dtype=np.float64)
+    offset = np.square(some).mean(axis=0).sum() / max(some.var(axis=0).sum(), np.finfo(np.float64).tiny)
+    return bool(np.count_nonzero(some) <= MOST_FILLED * some.size and offset <= MOST_OFFSET)
 
 
 @dataclass(frozen=True)
@@ -162,11 +60,14 @@ class SparsePoints:
         return SparsePoints(data, norms)
 
     def take(self, indices: Indices) -> SparsePoints:
+        if isinstance(indices, slice) and indices == slice(None):
+            return self
         return SparsePoints(self.data[indices], np.ascontiguousarray(self.norms[indices]))
 
     def arrays(self) -> tuple[Array, Array, Array, Array]:
-        indptr, indices = (part.astype(np.int64, copy=False) for part in (self.data.indptr, self.data.indices))
-        return indptr, indices, self.data.data, self.norms
+        """Return the starts of the points, the feature and the value of each entry, and the norms."""
+        starts, features = self.data.indptr.astype(np.int64, copy=False), self.data.indices.astype(np.int32, copy=False)
+        return starts, features, self.data.data, self.norms
 
     def __len__(self) -> int:
         return int(self.data.shape[0])
@@ -208,8 +109,7 @@ class SparseGram:
         return replace(self, row_points=self.col_points, col_points=self.row_points).product(cols, rows, V)
 
     def add_product(self, cols: Indices, V: Array, out: NDArray[np.float64]) -> int:
-        out += self.product(slice(None), cols, V)
-        return len(out) * len(V)
+        return self.columns(cols).add_product(self.row_points, V, out)
 
     def block(self, rows: Indices, cols: Indices) -> Array:
         return self.columns(cols).block(rows)
@@ -245,41 +145,38 @@ class SparseColumns:
     """Some column points of a sparse gram."""
 
     def __init__(self, gram: SparseGram, cols: Indices) -> None:
-        dtype = gram.placement.dtype
         self._gram = gram
         self._points = gram.col_points.take(cols)
-        self._add = pointer(_ADD[gram.kernel.pairwise], _add_signature(dtype))
-        self._profile = pointer(gram.kernel.profile(), profile_signature(dtype))
-        self._params = gram.kernel.params()
 
     def __len__(self) -> int:
         return len(self._points)
 
     def product(self, rows: Indices, V: Array) -> NDArray[np.float64]:
         out = np.zeros((count(rows, self._gram.n_rows), V.shape[1]))
-        self._run(rows, np.ascontiguousarray(V, dtype=np.float64), out)
+        self.add_product(self._gram.row_points.take(rows), V, out)
         return out
 
-    def block(self, rows: Indices) -> Array:
-        out = np.empty((count(rows, self._gram.n_rows), len(self)))
-        self._run(rows, np.empty((0, 1)), out)
-        return out.astype(self._gram.placement.dtype, copy=False)
+    def add_product(self, points: SparsePoints, V: Array, out: NDArray[np.float64]) -> int:
+        """Add ``K(points, cols) @ V`` to ``out``; return the evaluations made."""
+        self._run(points, np.ascontiguousarray(V.T, dtype=self._gram.placement.dtype), out)
+        return len(points) * len(self)
 
-    def _run(self, rows: Indices, V: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-        dtype = self._gram.placement.dtype
+    def block(self, rows: Indices) -> Array:
         points = self._gram.row_points.take(rows)
-        multiply = _multiply_for(dtype)
-        col_arrays = self._points.arrays()
-        pairwise = self._gram.kernel.pairwise
-        distances = pairwise is Pairwise.SQUARED_DISTANCE
-        metric = pairwise in (Pairwise.MANHATTAN, Pairwise.CHI_SQUARED)
+        out = np.empty((len(points), len(self)), dtype=self._gram.placement.dtype)
+        self._run(points, np.empty((0, len(self)), dtype=out.dtype), out)
+        return out
+
+    def _run(self, points: SparsePoints, V: Array, out: Array) -> None:
+        gram, dtype = self._gram, self._gram.placement.dtype
+        multiply = multiply_for(dtype, out.dtype.name)
+        compare = pointer(COMPARE[gram.kernel.pairwise], comparison_signature(dtype))
+        profile = pointer(gram.kernel.profile(), profile_signature(dtype))
+        rows, cols, params = points.arrays(), self._points.arrays(), gram.kernel.params()
 
         def task(part: slice) -> None:
-            table = np.zeros((self._gram.placement.scale.size, TABLE_WIDTH), dtype=dtype)
-            multiply(
-                *points.take(part).arrays(), *col_arrays, table, distances, metric, self._add, self._profile,
-                self._params, V, out[part],
-            )  # fmt: skip
+            table = np.zeros((gram.placement.scale.size, table_width(dtype)), dtype=dtype)
+            multiply(*rows, part.start, part.stop, *cols, table, compare, profile, params, V, out)
 
-        n_threads = self._gram.n_threads
-        spread(task, chunks(len(points), max(64, -(-len(points) // n_threads))), n_threads)
+        rows_a_task = max(FEWEST_ROWS_A_TASK, -(-len(points) // (4 * gram.n_threads)))
+        spread(task, chunks(len(points), rows_a_task), gram.n_threads)

@@ -30,11 +30,20 @@ def line_width(dtype: str) -> int:
     return LINE_BYTES // (4 if dtype == "float32" else 8)
 
 
-def _dot(builder: Any, total: Any, x: Any, z: Any) -> Any:
+def broadcast(builder: Any, entry: Any, line: Any) -> Any:
+    """Return a vector of type ``line`` with the number in every lane."""
+    undefined = ir.Constant(line, ir.Undefined)
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), line.count), [0] * line.count)
+    return builder.shuffle_vector(builder.insert_element(undefined, entry, lanes.type.element(0)), undefined, lanes)
+
+
+def accumulate_dot(builder: Any, total: Any, x: Any, z: Any) -> Any:
+    """Return ``total + x z``."""
     return builder.fadd(total, builder.fmul(x, z, flags=_FLAGS), flags=_FLAGS)
 
 
-def _manhattan(builder: Any, total: Any, x: Any, z: Any) -> Any:
+def accumulate_manhattan(builder: Any, total: Any, x: Any, z: Any) -> Any:
+    """Return ``total + |x - z|``."""
     difference = builder.fsub(x, z, flags=_FLAGS)
     line = difference.type
     name = f"llvm.fabs.v{line.count}f{32 if line.element == ir.FloatType() else 64}"
@@ -42,7 +51,8 @@ def _manhattan(builder: Any, total: Any, x: Any, z: Any) -> Any:
     return builder.fadd(total, builder.call(magnitude, [difference]), flags=_FLAGS)
 
 
-def _chi_squared(builder: Any, total: Any, x: Any, z: Any) -> Any:
+def accumulate_chi_squared(builder: Any, total: Any, x: Any, z: Any) -> Any:
+    """Return ``total + (x - z)^2 / (x + z)``, where ``x + z`` is not 0."""
     difference = builder.fsub(x, z, flags=_FLAGS)
     both = builder.fadd(x, z, flags=_FLAGS)
     ratio = builder.fdiv(builder.fmul(difference, difference, flags=_FLAGS), both, flags=_FLAGS)
@@ -68,8 +78,6 @@ def _tile_codegen(accumulate: Any) -> Any:
         item_bytes = rows_type.dtype.bitwidth // 8
         width = LINE_BYTES // item_bytes
         line = ir.VectorType(element, width)
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-        undefined = ir.Constant(line, ir.Undefined)
 
         n_rows, n_features = builder.extract_value(rows.shape, 0), builder.extract_value(rows.shape, 1)
         tile_stride = builder.extract_value(tile.shape, 1)
@@ -89,9 +97,7 @@ def _tile_codegen(accumulate: Any) -> Any:
             start = builder.gep(packed, [builder.mul(loop.index, index(width))])
             z = builder.load(builder.bitcast(start, line.as_pointer()), align=item_bytes)
             for row_start, total in zip(row_starts, sums, strict=True):
-                entry = builder.load(builder.gep(row_start, [loop.index]))
-                lane = builder.insert_element(undefined, entry, ir.Constant(ir.IntType(32), 0))
-                x = builder.shuffle_vector(lane, undefined, lanes)
+                x = broadcast(builder, builder.load(builder.gep(row_start, [loop.index])), line)
                 builder.store(accumulate(builder, builder.load(total), x, z), total)
         for r, total in enumerate(sums):
             target = builder.gep(tile.data, [builder.add(builder.mul(index(r), tile_stride), at)])
@@ -108,19 +114,19 @@ def _tile_signature(rows: Any, cols: Any, tile: Any) -> Any:
 @intrinsic
 def dot_tile(typingctx: Any, rows: Any, first: Any, cols: Any, group: Any, tile: Any, at: Any) -> Any:
     """Sums of ``x z``."""
-    return _tile_signature(rows, cols, tile), _tile_codegen(_dot)
+    return _tile_signature(rows, cols, tile), _tile_codegen(accumulate_dot)
 
 
 @intrinsic
 def manhattan_tile(typingctx: Any, rows: Any, first: Any, cols: Any, group: Any, tile: Any, at: Any) -> Any:
     """Sums of ``|x - z|``."""
-    return _tile_signature(rows, cols, tile), _tile_codegen(_manhattan)
+    return _tile_signature(rows, cols, tile), _tile_codegen(accumulate_manhattan)
 
 
 @intrinsic
 def chi_squared_tile(typingctx: Any, rows: Any, first: Any, cols: Any, group: Any, tile: Any, at: Any) -> Any:
     """Sums of ``(x - z)^2 / (x + z)``."""
-    return _tile_signature(rows, cols, tile), _tile_codegen(_chi_squared)
+    return _tile_signature(rows, cols, tile), _tile_codegen(accumulate_chi_squared)
 
 
 @njit(cache=True, nogil=True)

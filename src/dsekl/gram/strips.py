@@ -52,7 +52,8 @@ def _groups_near(lo: Any, hi: Any, col_lo: Any, col_hi: Any, reach: Any, manhatt
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _weigh(strip: Any, weights: Any) -> Any:
+def weigh(strip: Any, weights: Any) -> Any:
+    """Return the sum of kernel values times their weights."""
     total = strip.dtype.type(0.0)
     for j in range(strip.size):
         total += strip[j] * weights[j]
@@ -87,7 +88,7 @@ def _multiply(
                 profile(strip, params)
                 for r in range(min(TILE_ROWS, end - first)):
                     for o in range(V.shape[0]):
-                        out[first + r, o] += _weigh(strip[r], weights[o])
+                        out[first + r, o] += weigh(strip[r], weights[o])
     return evaluations
 
 

@@ -26,6 +26,9 @@ class Loss(Protocol):
     curvature: ClassVar[float]
     """The greatest second derivative in ``f`` away from kinks."""
 
+    settled_gap: ClassVar[float]
+    """The relative duality gap under which the error on new rows no longer falls, by measurement (docs/design.md)."""
+
     @property
     def shape(self) -> float:
         """The loss's own parameter, or 0: what ``dual_step`` gets as ``shape``."""

@@ -24,6 +24,7 @@ class Squared(BaseEstimator):
 
     tasks: ClassVar = ("regression", "classification")
     curvature: ClassVar = 1.0
+    settled_gap: ClassVar = 0.002
     shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
@@ -51,6 +52,7 @@ class EpsilonInsensitive(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
+    settled_gap: ClassVar = 0.01
 
     @property
     def shape(self) -> float:
@@ -80,6 +82,7 @@ class Huber(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 1.0
+    settled_gap: ClassVar = 0.01
 
     @property
     def shape(self) -> float:
@@ -114,6 +117,7 @@ class Quantile(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
+    settled_gap: ClassVar = 0.01
 
     @property
     def shape(self) -> float:

@@ -71,8 +71,8 @@ class State:
 class Solver(Protocol):
     """One way to optimise."""
 
-    default_tol: float
-    """The tolerance that ``tol=None`` stands for; 0 where the solver has no stopping rule of its own."""
+    def default_tol(self, loss: Loss) -> float:
+        """Return the tolerance that ``tol=None`` stands for; 0 where the solver has no stopping rule of its own."""
 
     def validate(self) -> None:
         """Raise ValueError for a setting that makes no sense."""
@@ -83,8 +83,11 @@ class Solver(Protocol):
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         """Run one epoch; after each step yield the fraction of the epoch that is done."""
 
-    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
-        """Return the name and value of what ``tol`` bounds, after an epoch that moved ``coef`` by ``change``."""
+    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
+        """Return the name and value of what ``tol`` bounds, after an epoch that moved ``coef`` by ``change``.
+
+        A value under ``tol`` ends the run, so it must be exact; above it, an estimate will do.
+        """
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         """Return the model's coefficients (n_terms, n_outputs)."""

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from dsekl.losses import Loss
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .contract import Floats, Problem, State, require
@@ -62,7 +62,8 @@ class DoublyStochastic(BaseEstimator):
     schedule: str = "inverse"
     average: bool = False
 
-    default_tol: ClassVar = 0.0
+    def default_tol(self, loss: Loss) -> float:
+        return 0.0
 
     def validate(self) -> None:
         require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 100")
@@ -98,7 +99,7 @@ class DoublyStochastic(BaseEstimator):
             state.add_loss(loss, problem.weights[rows].sum())
             yield done / n_steps
 
-    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
+    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
         return "change", change
 
     def coefficients(self, problem: Problem, state: State) -> Floats:

@@ -12,15 +12,17 @@ It is doubly stochastic in the paper's sense (a random block of rows, and the co
 step size. F gives each row's violation of its optimality condition for free, so settled rows cost nothing, and at the
 end of each epoch the duality gap: a bound on how far the objective is from the optimum that no sampled method has.
 
-The run starts on a random sixteenth of the rows and doubles it; the rows that come later enter with their predictions,
-and only those that are wrong ever cost more than that.
+No work is done that the answer does not need. The run starts on a random sixteenth of the rows and doubles it; the
+rows that come later enter with their predictions. Rows whose coefficient would stay where it is even if their
+prediction were noticeably wrong leave the play: F is not kept up for them. When the rows in play are solved, the others
+are predicted anew; only then is the gap a certificate, and those that turn out wrong play on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +30,25 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread
-from dsekl.losses import Squared
+from dsekl.losses import Loss, Squared
 
+from .acceleration import accelerate
+from .certificate import indefinite, relative_gap
 from .contract import Floats, Problem, State, require
 from .coordinate import descend, violations
+from .shrinking import Standing, tested_slack
 
 COARSE, FINE = 0.05, 1e-5
 """Violations that are left alone, as a share of a row's first step: at first, halved each epoch, and at last."""
 
-NEGATIVE = 1e-3
-"""How far below 0 rounding may take what cannot be negative."""
+EARLY_LEAVERS = 0.03
+"""Share of the rows that leave the play each epoch that may be wrong to do so; halved when they are found too many."""
+
+OPTIMISM = 1.25
+"""What the gap turns out to be, over its estimate while rows were away: about 1.2 on MNIST."""
+
+TRUST = 1 / 16
+"""How far the estimate may fall below the last exact gap before the rows that are away are looked at again."""
 
 ROUNDING = {"float32": 1e-7, "float64": 1e-15}
 
@@ -57,13 +68,17 @@ class DualAscent(BaseEstimator):
         Sweeps of coordinate descent over a block.
     grow : bool
         Start on a random sample of the rows and double it, instead of on all.
+    shrink : bool
+        Keep predictions up to date only for rows whose coefficients may still move.
     """
 
     block_size: int = 2048
     most_sweeps: int = 20
     grow: bool = True
+    shrink: bool = True
 
-    default_tol: ClassVar = 0.05
+    def default_tol(self, loss: Loss) -> float:
+        return loss.settled_gap
 
     def validate(self) -> None:
         require(self.block_size >= 1, self, "block_size", "at least 1, e.g. 2048")
@@ -87,7 +102,9 @@ class DualAscent(BaseEstimator):
                 "F": np.zeros(shape),
                 "rank": rank,
                 "size": np.array(size),
-                "gap": np.array(np.inf),
+                "in_play": rank < size,
+                "early": np.array(EARLY_LEAVERS),
+                "checked": np.array(np.inf),
                 "small": np.array(COARSE),
                 "diagonal": diagonal,
                 "scale": np.array(first.mean()),
@@ -95,23 +112,39 @@ class DualAscent(BaseEstimator):
         )
 
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
-        """Meet every row of the current sample that violates its optimality condition, once."""
+        """Meet every row in play that violates its optimality condition, once; then let rows in and out."""
         size = int(state.memory["size"])
-        rows = np.flatnonzero(state.memory["rank"] < size)
-        whole = size == problem.n_rows
-        stage = _Stage(problem, state, rows)
+        stage = _Stage(problem, state, np.flatnonzero(state.memory["in_play"]))
+        before = stage.standing() if self.shrink and size == problem.n_rows else None
         yield from stage.run(self, state.rng)
         stage.keep()
-        if whole:
-            state.memory["gap"] = np.array(_relative_gap(problem, state))
+        if before is not None:
+            stage.retire(before)
+        if size == problem.n_rows:
+            if isinstance(problem.loss, Squared):
+                accelerate(problem, state)
             state.memory["small"] = np.array(max(FINE, 0.5 * float(state.memory["small"])))
         else:
             larger = problem.n_rows if 2 * size > problem.n_rows - FEWEST_ROWS else 2 * size
             state.memory["size"] = np.array(larger)
-            _predict_newcomers(problem, state, size, larger)
+            rank = state.memory["rank"]
+            _predict(problem, state, np.flatnonzero((rank >= size) & (rank < larger)))
 
-    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
-        return "gap", float(state.memory["gap"])
+    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
+        if state.memory["size"] < problem.n_rows:
+            return "gap", np.inf
+        gap = relative_gap(problem, state)
+        away = np.flatnonzero(~state.memory["in_play"])
+        if len(away):
+            estimate = OPTIMISM * gap
+            if change > 0 and estimate >= max(tol, TRUST * float(state.memory["checked"])):
+                return "gap", estimate
+            _predict(problem, state, away)
+            gap = relative_gap(problem, state)
+            if gap > estimate:
+                state.memory["early"] = 0.5 * state.memory["early"]
+        state.memory["checked"] = np.array(gap)
+        return "gap", gap
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         return state.coef.copy()
@@ -155,7 +188,7 @@ class _Stage:
             try:
                 _solve(K, self.y[block], self.C[block], after, self.f[block])
             except LinAlgError as error:
-                raise _indefinite(self.problem, "a negative eigenvalue of a block") from error
+                raise indefinite(self.problem, "a negative eigenvalue of a block") from error
         else:
             # With all rows in one block nothing outside waits for the sweeps, so they may go on.
             most_sweeps = solver.most_sweeps * (25 if len(self.rows) <= solver.block_size else 1)
@@ -172,6 +205,19 @@ class _Stage:
         self.state.coef[cols] = after
         self.state.evaluations += K.size
         self.state.evaluations += self.gram.add_product(cols[moved], change[moved], self.f)
+
+    def standing(self) -> Standing:
+        """Return how the rows stand now."""
+        coef, f = self.state.coef[self.rows], self.f.copy()
+        return Standing.of(self.problem, self.rows, coef, f, self.diagonal)
+
+    def retire(self, before: Standing) -> None:
+        """Take rows out of play, by the slack that would have been right for those that stood as ``before``."""
+        now = self.standing()
+        moved = (now.coef != before.coef).any(axis=1) | (now.violations() > self.small)
+        slack = tested_slack(before, moved, float(self.state.memory["early"]))
+        if np.isfinite(slack):
+            self.state.memory["in_play"][self.rows[now.settled(slack)]] = False
 
     def keep(self) -> None:
         """Put the stage's predictions back among all."""
@@ -203,42 +249,11 @@ def _solve(K: Any, y: Floats, C: Floats, coef: Floats, f: Floats) -> None:
     coef += cho_solve(factor, y - f - coef / C[:, None], check_finite=False)
 
 
-def _predict_newcomers(problem: Problem, state: State, size: int, larger: int) -> None:
-    """Compute F for the rows that join the sample."""
-    rank = state.memory["rank"]
-    rows = np.flatnonzero((rank >= size) & (rank < larger))
+def _predict(problem: Problem, state: State, rows: NDArray[np.intp]) -> None:
+    """Compute F anew for some rows and let them play."""
     support = np.flatnonzero(state.coef.any(axis=1))
     f = np.zeros((len(rows), state.coef.shape[1]))
     basis: Any = problem.basis
     state.evaluations += basis.with_rows(rows).add_product(support, state.coef[support], f)
     state.memory["F"][rows] = f
-
-
-def _relative_gap(problem: Problem, state: State) -> float:
-    """Return (primal - dual) / primal, which no optimum can be further away than.
-
-    A row with k(x, x) = 0, such as an empty one under the linear kernel, moves no prediction: whatever its coefficient
-    should be, it adds the same to both sides, and is left out.
-    """
-    counted = state.memory["diagonal"] > 0
-    F, coef, y = state.memory["F"][counted], state.coef[counted], problem.targets[counted]
-    weights = problem.weights[counted, None]
-    C = problem.C * weights
-    quadratic = 0.5 * float((coef * F).sum())
-    loss = problem.loss.value(y, F)
-    primal = quadratic + float((C * loss).sum())
-    dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
-    state.add_loss(float((weights * loss).sum()), float(weights.sum()))
-    gap = (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
-    if not (gap >= -NEGATIVE and quadratic >= -NEGATIVE * abs(primal)):
-        raise _indefinite(problem, f"a duality gap of {gap:.3g}")
-    return gap
-
-
-def _indefinite(problem: Problem, sign: str) -> ValueError:
-    """Return the error for a kernel that is no kernel: with one, neither the gap nor coef' K coef can be negative."""
-    kernel = getattr(problem.basis, "kernel", "the kernel")
-    return ValueError(
-        f"kernel={kernel!r} is not positive semi-definite on this data (found by {sign}), so solver='dual' has no "
-        "optimum to find. Choose another kernel or other parameters for it, or solver='doubly_stochastic'."
-    )
+    state.memory["in_play"][rows] = True

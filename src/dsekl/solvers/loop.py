@@ -20,7 +20,7 @@ def optimise(
 
     Returns the model's coefficients and why the run stopped: "tol", "validation", "max_epochs" or "interrupted".
     """
-    tol = solver.default_tol if tol is None else tol
+    tol = solver.default_tol(problem.loss) if tol is None else tol
     last_epoch = state.epoch + max_epochs
     reason = "max_epochs"
     try:
@@ -33,7 +33,7 @@ def optimise(
                     progress.advance(done + fraction)
                 state.epoch += 1
                 change = float(np.linalg.norm(state.coef - before))
-                name, value = solver.shortfall(problem, state, change)
+                name, value = solver.shortfall(problem, state, change, tol)
                 figures = {"change": change, name: value}
                 record = monitor.observe(
                     solver.coefficients(problem, state),
@@ -59,9 +59,10 @@ def optimise(
             stacklevel=2,
         )
     if reason == "max_epochs" and tol > 0 and monitor.validation is None:
+        reached = f"the {name} is {value:.3g}" if np.isfinite(value) else "not every row has been met"
         warnings.warn(
-            f"not converged after max_epochs={max_epochs}: the {name} is {value:.3g}, tol is {tol:.3g}. Raise "
-            "max_epochs, or tol if validation says that the model is good enough.",
+            f"not converged after max_epochs={max_epochs}: {reached}, tol is {tol:.3g}. Raise max_epochs, or tol if "
+            "validation says that the model is good enough.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -24,13 +24,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread, times, transposed_times
+from dsekl.losses import Loss
 from dsekl.sampling import draw_distinct, epoch_batches
 
 from .contract import Floats, Problem, State, require
@@ -63,7 +64,8 @@ class SharedMemory(BaseEstimator):
     learning_rate: float | str = "auto"
     gradient: str = "global"
 
-    default_tol: ClassVar = 1.0
+    def default_tol(self, loss: Loss) -> float:
+        return 1.0
 
     def validate(self) -> None:
         require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 10000")
@@ -104,7 +106,7 @@ class SharedMemory(BaseEstimator):
             state.add_loss(loss, problem.weights[rows].sum())
             yield done / len(row_batches)
 
-    def shortfall(self, problem: Problem, state: State, change: float) -> tuple[str, float]:
+    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
         # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
         return "change", change / float(state.memory["rate"])
 

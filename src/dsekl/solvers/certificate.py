@@ -1,0 +1,43 @@
+"""The certificate of dual ascent: the duality gap, a bound on how far the objective is from its optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .contract import Problem, State
+
+NEGATIVE = 1e-3
+"""How far below 0 rounding may take what cannot be negative."""
+
+
+def relative_gap(problem: Problem, state: State) -> float:
+    """Return (primal - dual) / primal, which no optimum can be further away than.
+
+    Every row adds a part that is not negative, and 0 where the row is settled; so predictions that are out of date for
+    settled rows give a fair estimate, and those of today the bound.
+
+    A row with k(x, x) = 0, such as an empty one under the linear kernel, moves no prediction: whatever its coefficient
+    should be, it adds the same to both sides, and is left out.
+    """
+    counted = state.memory["diagonal"] > 0
+    F, coef, y = state.memory["F"][counted], state.coef[counted], problem.targets[counted]
+    weights = problem.weights[counted, None]
+    C = problem.C * weights
+    quadratic = 0.5 * float((coef * F).sum())
+    loss = problem.loss.value(y, F)
+    primal = quadratic + float((C * loss).sum())
+    dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
+    state.loss_sum, state.loss_weight = float((weights * loss).sum()), float(weights.sum())
+    gap = (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
+    if state.memory["in_play"].all() and not (gap >= -NEGATIVE and quadratic >= -NEGATIVE * abs(primal)):
+        raise indefinite(problem, f"a duality gap of {gap:.3g}")
+    return gap
+
+
+def indefinite(problem: Problem, sign: str) -> ValueError:
+    """Return the error for a kernel that is no kernel: with one, neither the gap nor coef' K coef can be negative."""
+    kernel = getattr(problem.basis, "kernel", "the kernel")
+    return ValueError(
+        f"kernel={kernel!r} is not positive semi-definite on this data (found by {sign}), so solver='dual' has no "
+        "optimum to find. Choose another kernel or other parameters for it, or solver='doubly_stochastic'."
+    )

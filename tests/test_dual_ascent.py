@@ -18,8 +18,9 @@ from sklearn.svm import SVC, SVR
 
 from dsekl import DSEKLClassifier, DSEKLRegressor, gram
 from dsekl.kernels import RBF, Laplacian, Matern, RationalQuadratic, Sigmoid
-from dsekl.losses import EpsilonInsensitive, Huber, Quantile
-from dsekl.solvers import DualAscent
+from dsekl.losses import EpsilonInsensitive, Hinge, Huber, Quantile
+from dsekl.solvers import DualAscent, Problem
+from dsekl.solvers.shrinking import SLACKS, Standing, tested_slack
 from tests.problems import xor
 
 TIGHT: dict[str, Any] = dict(
@@ -135,6 +136,63 @@ def test_growing_finds_the_same_model_as_all_rows_at_once() -> None:
     ]
     assert np.abs(values[0] - values[1]).mean() < 0.05
     assert np.mean((values[0] > 0) != (values[1] > 0)) < 0.002
+
+
+@pytest.mark.parametrize("gamma", [0.5, 30.0])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "epsilon_insensitive"])
+def test_rows_that_leave_the_play_change_no_answer(loss: str, gamma: float) -> None:
+    X, y = xor(12_000, seed=0)
+    kind = DSEKLClassifier if loss in ("hinge", "squared_hinge") else DSEKLRegressor
+    models = [
+        kind(gamma=gamma, loss=loss, solver=DualAscent(shrink=shrink), tol=1e-3, max_epochs=400, random_state=0)
+        for shrink in (True, False)
+    ]
+    spared, whole = (model.fit(X, y) for model in models)
+    f = [m.decision_function(X) if hasattr(m, "decision_function") else m.predict(X) for m in (spared, whole)]
+    assert spared.stop_reason_ == "tol"
+    assert np.abs(f[0] - f[1]).mean() < 0.05
+
+
+def test_slack_is_the_least_that_an_epoch_confirms() -> None:
+    X, y = xor(5, seed=0)
+    problem = Problem(gram.build(RBF(), X), np.ones((5, 1)), np.ones(5), Hinge(), 1.0, 1)
+    f = np.array([[0.9], [1.15], [1.3], [1.5], [3.0]])
+    before = Standing.of(problem, np.arange(5), np.zeros((5, 1)), f, np.ones(5))
+    np.testing.assert_array_equal(before.settled(0.2), [False, False, True, True, True])
+    nobody = np.zeros(5, dtype=bool)
+    assert tested_slack(before, nobody, 0.0) == SLACKS[0]
+    assert tested_slack(before, np.array([True, True, False, False, False]), 0.0) == 0.2
+    assert tested_slack(before, np.array([True, True, True, True, True]), 0.0) == np.inf
+
+
+def test_the_certificate_counts_the_rows_that_were_away() -> None:
+    X, y = xor(12_000, seed=0)
+    model = DSEKLClassifier(gamma=30.0, tol=0.01, dtype="float64", kernel_tol=0.0, random_state=0).fit(X, y)
+    f, coef = model.decision_function(X), np.zeros(len(X))
+    coef[model.support_] = model.dual_coef_[:, 0]
+    primal = 0.5 * coef @ f + np.maximum(0.0, 1.0 - y * f).sum()
+    dual = y @ coef - 0.5 * coef @ f
+    assert (primal - dual) / primal == pytest.approx(model.history_[-1]["gap"], rel=1e-6)
+
+
+def test_ridge_with_a_wide_kernel_needs_few_epochs() -> None:
+    """Without the acceleration over epochs this run takes more than 100."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 6))
+    y = np.sin(X).sum(axis=1) + 0.1 * rng.standard_normal(3000)
+    settings: dict[str, Any] = dict(gamma=0.1, C=10.0, fit_intercept=False)
+    model = DSEKLRegressor(**settings, solver=DualAscent(block_size=512), tol=1e-4, random_state=0).fit(X, y)
+    exact = KernelRidge(kernel="rbf", gamma=0.1, alpha=0.1).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    assert model.n_iter_ <= 50
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=0.02)
+
+
+def test_a_large_C_on_few_rows_is_solved() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (400, 1))
+    y = 1e4 * np.sin(2 * X[:, 0])
+    assert DSEKLRegressor(gamma=2.0, C=1e5, random_state=0).fit(X, y).score(X, y) > 0.999
 
 
 def test_the_model_does_not_depend_on_the_number_of_threads() -> None:

@@ -217,9 +217,11 @@ def test_predictions_do_not_depend_on_the_batch_or_the_threads(moons: Any) -> No
 
 def test_a_fitted_model_holds_the_support_and_nothing_more() -> None:
     X, y = xor(2000, seed=0)
-    model = DSEKLClassifier(gamma=1.0, solver="shared_memory", max_epochs=3, tol=0.0, random_state=0).fit(X, y)
+    model = DSEKLClassifier(gamma=1.0, solver="shared_memory", max_epochs=3, tol=0.0, dtype="float32", random_state=0)
+    model.fit(X, y)
     assert len(model.support_) == len(model.dual_coef_) == model.basis_.n_terms
     assert np.all(model.dual_coef_.any(axis=1))
+    np.testing.assert_array_equal(model.n_support_, np.unique(y[model.support_], return_counts=True)[1])
     assert len(pickle.dumps(model)) < 2000 * (2 * 4 + 4 + 8 + 8) + 20_000
 
 

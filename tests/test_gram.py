@@ -21,6 +21,8 @@ from numba import njit
 from scipy import sparse
 
 from dsekl import gram, kernels
+from dsekl.gram.csr import SparseGram
+from dsekl.gram.dense import DenseGram
 from tests.oracles import CASE, EVERY, FORMATS, KERNEL_CASES, PRECISIONS, assert_close, gammas, histograms
 
 every_kernel = pytest.mark.parametrize("case", KERNEL_CASES, ids=str)
@@ -176,6 +178,30 @@ def test_sparse_queries_of_a_dense_gram_are_refused_or_understood() -> None:
         assert_close(found, CASE["rbf"].reference(QUERIES, X + 1.0, gammas()), "float64")
 
 
+@pytest.mark.parametrize("name", ["rbf", "linear", "polynomial"])
+def test_dense_rows_that_are_mostly_zero_are_walked_like_sparse_ones(name: str) -> None:
+    rng = np.random.default_rng(0)
+    pixels = rng.uniform(size=(200, 300)) * (rng.uniform(size=(200, 300)) < 0.15)
+    found = gram.build(CASE[name].kernel, pixels, 0.1, "float64")
+    assert isinstance(found, SparseGram)
+    assert_close(found.block(EVERY, EVERY), CASE[name].reference(pixels, pixels, 0.1), "float64")
+    queries = np.vstack([pixels[:3] + 0.5, np.zeros((1, 300))])
+    assert_close(found.at(queries).block(EVERY, EVERY), CASE[name].reference(queries, pixels, 0.1), "float64")
+
+
+@pytest.mark.parametrize("what", ["filled", "narrow", "far from 0"])
+def test_other_dense_rows_stay_dense(what: str) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(size=(200, 300)) * (rng.uniform(size=(200, 300)) < 0.15)
+    if what == "filled":
+        points = points + 1.0
+    elif what == "narrow":
+        points = points[:, :20]
+    else:
+        points[:, 0] += 2000.0
+    assert isinstance(gram.build(kernels.RBF(), points, 0.1), DenseGram)
+
+
 @every_format
 @pytest.mark.parametrize("name", ["rbf", "polynomial"])
 def test_a_tiny_budget_changes_no_result_and_bounds_the_memory(name: str, form: str) -> None:
@@ -318,6 +344,8 @@ import numpy as np
 from numba.core.registry import CPUDispatcher
 from scipy import sparse
 from dsekl import gram, kernels
+from dsekl.gram.csr import SparseGram
+from dsekl.gram.dense import DenseGram
 
 X = np.eye(9, 4)
 for points in (X, sparse.csr_array(X)):

@@ -31,10 +31,13 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "verbose": ["verbose", StrOptions({"auto"})],
     "warm_start": ["boolean"],
-    "dtype": [StrOptions({"float32", "float64"})],
+    "dtype": [StrOptions({"auto", "float32", "float64"})],
     "kernel_tol": [Interval(Real, 0, 1, closed="left")],
     "memory_budget": [Interval(Integral, 1, None, closed="left")],
 }
+
+MOST_DOUBLE_ROWS = 4096
+"""Rows up to which kernel values are float64 unless the user says otherwise."""
 
 MEGABYTE = 2**20
 SCALE_RATIO = 1000.0
@@ -89,3 +92,10 @@ def unequal_scales(X: Any) -> tuple[int, int, float] | None:
     large, small = varying[scales[varying].argmax()], varying[scales[varying].argmin()]
     ratio = float(scales[large] / scales[small])
     return (int(large), int(small), ratio) if ratio > SCALE_RATIO else None
+
+
+def resolve_dtype(dtype: str, n_rows: int) -> str:
+    """Return the type of kernel values."""
+    if dtype == "auto":
+        return "float64" if n_rows <= MOST_DOUBLE_ROWS else "float32"
+    return dtype

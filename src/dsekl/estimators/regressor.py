@@ -71,7 +71,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         verbose: Any = "auto",
         warm_start: bool = False,
         kernel_tol: float = 1e-6,
-        dtype: str = "float32",
+        dtype: str = "auto",
         memory_budget: int = 256,
     ) -> None:
         self.kernel = kernel

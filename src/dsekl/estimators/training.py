@@ -16,7 +16,7 @@ from dsekl.kernels import ObjectKernel, Precomputed
 from dsekl.solvers import Monitor, Problem, State, Validation
 
 from . import inputs
-from .parameters import MEGABYTE, generator, resolve_gamma, thread_count
+from .parameters import MEGABYTE, generator, resolve_dtype, resolve_gamma, thread_count
 
 Floats = NDArray[np.float64]
 QUERY_ROWS = 2**16
@@ -123,7 +123,8 @@ def _gram(estimator: Any, kernel: Any, gamma: Any, X: Any, rng: np.random.Genera
             inputs.warn_of_unequal_scales(estimator, X)
         estimator.gamma_ = gamma
     budget = int(estimator.memory_budget) * MEGABYTE
-    return gram.build(kernel, X, gamma, estimator.dtype, budget, n_threads, estimator.kernel_tol)
+    dtype = resolve_dtype(estimator.dtype, X.shape[0] if hasattr(X, "shape") else len(X))
+    return gram.build(kernel, X, gamma, dtype, budget, n_threads, estimator.kernel_tol)
 
 
 def _split(

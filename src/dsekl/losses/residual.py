@@ -52,7 +52,7 @@ class EpsilonInsensitive(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
-    settled_gap: ClassVar = 0.01
+    settled_gap: ClassVar = 0.03
 
     @property
     def shape(self) -> float:
@@ -82,7 +82,7 @@ class Huber(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 1.0
-    settled_gap: ClassVar = 0.01
+    settled_gap: ClassVar = 0.03
 
     @property
     def shape(self) -> float:
@@ -117,7 +117,7 @@ class Quantile(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
-    settled_gap: ClassVar = 0.01
+    settled_gap: ClassVar = 0.03
 
     @property
     def shape(self) -> float:

@@ -15,6 +15,9 @@ from .contract import Problem, State
 MEMORY = 6
 """Past epochs kept, each the size of coef and F."""
 
+RESOLUTION = 1e-6
+"""Curvatures below this share of the greatest are rounding, and no direction to go."""
+
 
 def accelerate(problem: Problem, state: State) -> None:
     """Move ``coef`` and F to the minimum over the plane through their values after the last epochs."""
@@ -28,7 +31,7 @@ def accelerate(problem: Problem, state: State) -> None:
         directions, moves = coef - past_coef[:, counted, o], F - past_F[:, counted, o]
         curvature = directions @ (moves + directions / C[counted]).T
         slope = directions @ (F + coef / C[counted] - y)
-        weights = np.linalg.lstsq(0.5 * (curvature + curvature.T), -slope, rcond=1e-10)[0]
+        weights = np.linalg.lstsq(0.5 * (curvature + curvature.T), -slope, rcond=RESOLUTION)[0]
         state.coef[counted, o] += weights @ directions
         memory["F"][:, o] += weights @ (memory["F"][:, o] - past_F[:, :, o])
     memory["past_coef"] = np.concatenate([past_coef[-MEMORY + 1 :], state.coef[None]])

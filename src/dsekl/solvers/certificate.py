@@ -7,7 +7,10 @@ import numpy as np
 from .contract import Problem, State
 
 NEGATIVE = 1e-3
-"""How far below 0 rounding may take what cannot be negative."""
+"""How far below 0 what cannot be negative may be found, as a share of the objective."""
+
+ROUNDING = 1e-6
+"""Error of a kernel value in float32, which large coefficients multiply."""
 
 
 def relative_gap(problem: Problem, state: State) -> float:
@@ -29,7 +32,9 @@ def relative_gap(problem: Problem, state: State) -> float:
     dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
     state.loss_sum, state.loss_weight = float((weights * loss).sum()), float(weights.sum())
     gap = (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
-    if state.memory["in_play"].all() and not (gap >= -NEGATIVE and quadratic >= -NEGATIVE * abs(primal)):
+    rounding = ROUNDING * float(np.square(np.abs(coef).sum(axis=0)).sum()) * float(state.memory["diagonal"].max())
+    lowest = -NEGATIVE * abs(primal) - rounding
+    if state.memory["in_play"].all() and not (gap >= -NEGATIVE and quadratic >= lowest):
         raise indefinite(problem, f"a duality gap of {gap:.3g}")
     return gap
 

@@ -39,10 +39,10 @@ from .coordinate import descend, violations
 from .shrinking import Standing, tested_slack
 
 COARSE, FINE = 0.05, 1e-5
-"""Violations that are left alone, as a share of a row's first step: at first, halved each epoch, and at last."""
+"""Violations that are left alone, as a share of a row's first step: at first, halved each epoch, down to the other."""
 
 EARLY_LEAVERS = 0.03
-"""Share of the rows that leave the play each epoch that may be wrong to do so; halved when they are found too many."""
+"""Share of the rows that leave the play each epoch that may be wrong to do so; a tenth when they are found too many."""
 
 OPTIMISM = 1.25
 """What the gap turns out to be, over its estimate while rows were away: about 1.2 on MNIST."""
@@ -50,7 +50,7 @@ OPTIMISM = 1.25
 TRUST = 1 / 16
 """How far the estimate may fall below the last exact gap before the rows that are away are looked at again."""
 
-ROUNDING = {"float32": 1e-7, "float64": 1e-15}
+ROUNDING = {"float32": 1e-6, "float64": 1e-15}
 
 FEWEST_ROWS = 4_000
 """Samples smaller than this are not worth a stage of their own."""
@@ -123,7 +123,8 @@ class DualAscent(BaseEstimator):
         if size == problem.n_rows:
             if isinstance(problem.loss, Squared):
                 accelerate(problem, state)
-            state.memory["small"] = np.array(max(FINE, 0.5 * float(state.memory["small"])))
+            small = float(state.memory["small"])
+            state.memory["small"] = np.array(min(small, max(FINE, 0.5 * small)))
         else:
             larger = problem.n_rows if 2 * size > problem.n_rows - FEWEST_ROWS else 2 * size
             state.memory["size"] = np.array(larger)
@@ -142,8 +143,11 @@ class DualAscent(BaseEstimator):
             _predict(problem, state, away)
             gap = relative_gap(problem, state)
             if gap > estimate:
-                state.memory["early"] = 0.5 * state.memory["early"]
+                state.memory["early"] = 0.1 * state.memory["early"]
         state.memory["checked"] = np.array(gap)
+        if change == 0:
+            # Nothing left to do at this fineness, and the caller wants more.
+            state.memory["small"] = 0.5 * state.memory["small"]
         return "gap", gap
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
@@ -171,7 +175,13 @@ class _Stage:
 
     def run(self, solver: DualAscent, rng: np.random.Generator) -> Iterator[float]:
         self.small = float(self.state.memory["small"]) * float(self.state.memory["scale"])
-        wrong = self.violators(np.arange(len(self.rows)))
+        everyone = np.arange(len(self.rows))
+        wrong = self.violators(everyone)
+        if len(wrong) and len(everyone) <= solver.block_size:
+            # One block holds all rows in play, and solves their problem whole.
+            self.step(solver, everyone)
+            self.state.step += 1
+            wrong = wrong[:0]
         for done, block in enumerate(blocks := _blocks(self.gram, wrong, solver.block_size, rng), start=1):
             block = self.violators(block)
             if len(block):

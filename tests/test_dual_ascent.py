@@ -20,7 +20,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor, gram
 from dsekl.kernels import RBF, Laplacian, Matern, RationalQuadratic, Sigmoid
 from dsekl.losses import EpsilonInsensitive, Hinge, Huber, Quantile
 from dsekl.solvers import DualAscent, Problem
-from dsekl.solvers.shrinking import SLACKS, Standing, tested_slack
+from dsekl.solvers.shrinking import SLACKS, Standing, confirmed_slack
 from tests.problems import xor
 
 TIGHT: dict[str, Any] = dict(
@@ -154,15 +154,15 @@ def test_rows_that_leave_the_play_change_no_answer(loss: str, gamma: float) -> N
 
 
 def test_slack_is_the_least_that_an_epoch_confirms() -> None:
-    X, y = xor(5, seed=0)
+    X, _ = xor(5, seed=0)
     problem = Problem(gram.build(RBF(), X), np.ones((5, 1)), np.ones(5), Hinge(), 1.0, 1)
     f = np.array([[0.9], [1.15], [1.3], [1.5], [3.0]])
     before = Standing.of(problem, np.arange(5), np.zeros((5, 1)), f, np.ones(5))
     np.testing.assert_array_equal(before.settled(0.2), [False, False, True, True, True])
     nobody = np.zeros(5, dtype=bool)
-    assert tested_slack(before, nobody, 0.0) == SLACKS[0]
-    assert tested_slack(before, np.array([True, True, False, False, False]), 0.0) == 0.2
-    assert tested_slack(before, np.array([True, True, True, True, True]), 0.0) == np.inf
+    assert confirmed_slack(before, nobody, 0.0) == SLACKS[0]
+    assert confirmed_slack(before, np.array([True, True, False, False, False]), 0.0) == 0.2
+    assert confirmed_slack(before, np.array([True, True, True, True, True]), 0.0) == np.inf
 
 
 def test_the_certificate_counts_the_rows_that_were_away() -> None:

@@ -40,6 +40,9 @@ MOST_DOUBLE_ROWS = 4096
 """Rows up to which kernel values are float64 unless the user says otherwise."""
 
 MEGABYTE = 2**20
+SCALE_ROWS = 10_000
+"""Rows that are looked at for it."""
+
 SCALE_RATIO = 1000.0
 
 
@@ -80,12 +83,15 @@ def needs_nonnegative(kernel: Any) -> bool:
 
 
 def unequal_scales(X: Any) -> tuple[int, int, float] | None:
-    """Return the columns of the largest and smallest scale and their ratio, if it is over 1000."""
+    """Return the columns of the widest and narrowest range and their ratio, if it is over 1000.
+
+    Ranges, not deviations: a rare one-hot code varies little, but is in the same unit as a frequent one.
+    """
+    some = X[:: -(-X.shape[0] // SCALE_ROWS)]
+    lowest, highest = some.min(axis=0), some.max(axis=0)
     if sparse.issparse(X):
-        square_mean = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).reshape(-1)
-        scales = np.sqrt(square_mean)
-    else:
-        scales = X.std(axis=0, dtype=np.float64)
+        lowest, highest = lowest.toarray().reshape(-1), highest.toarray().reshape(-1)
+    scales = np.asarray(highest, dtype=np.float64) - lowest
     varying = np.flatnonzero(scales > 0)
     if len(varying) < 2:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .contract import Array, Indices, count
 from .function_pointer import pointer, profile_signature
 from .placement import Placement, refuse_overflow
 from .threads import chunks, spread
-from .walk import COMPARE, comparison_signature, multiply_for, table_width
+from .walk import COMPARE, FEWEST_ENTRIES, SLAB_FEATURES, comparison_signature, multiply_for, slab_starts, table_width
 
 FEWEST_ROWS_A_TASK = 512
 """Each task spreads all columns into a table of its own, which few rows would not pay for."""
@@ -64,9 +65,13 @@ class SparsePoints:
             return self
         return SparsePoints(self.data[indices], np.ascontiguousarray(self.norms[indices]))
 
+    @cached_property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """Return the starts of the points, the feature and the value of each entry, and the norms."""
-        starts, features = self.data.indptr.astype(np.int64, copy=False), self.data.indices.astype(np.int32, copy=False)
+        """Starts (n, n_slabs + 1) of the points' entries, slab by slab, the entries' features and values, the norms."""
+        features = self.data.indices.astype(np.int32, copy=False)
+        n_slabs = min(-(-self.data.shape[1] // SLAB_FEATURES), self.data.nnz // (FEWEST_ENTRIES * max(1, len(self))))
+        first_features = np.linspace(0, self.data.shape[1], max(1, n_slabs), endpoint=False, dtype=np.int32)
+        starts = slab_starts(self.data.indptr.astype(np.int64, copy=False), features, first_features)
         return starts, features, self.data.data, self.norms
 
     def __len__(self) -> int:
@@ -172,7 +177,7 @@ class SparseColumns:
         multiply = multiply_for(dtype, out.dtype.name)
         compare = pointer(COMPARE[gram.kernel.pairwise], comparison_signature(dtype))
         profile = pointer(gram.kernel.profile(), profile_signature(dtype))
-        rows, cols, params = points.arrays(), self._points.arrays(), gram.kernel.params()
+        rows, cols, params = points.arrays, self._points.arrays, gram.kernel.params()
 
         def task(part: slice) -> None:
             table = np.zeros((gram.placement.scale.size, table_width(dtype)), dtype=dtype)

@@ -19,7 +19,10 @@ from numba import boolean, float64, int64, intp, njit, types
 from dsekl.kernels.elementary import FAST
 
 from .function_pointer import NUMBER, comparison_signature, compiled, cube, matrix, profile_signature, vector
-from .microtile import TILE_ROWS
+from .microtile import TILE_ROWS, dot_tile
+
+MANY_OUTPUTS = 4
+"""Outputs from which on their sums are a matrix product worth a tile, not a dot product each."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -52,12 +55,40 @@ def _groups_near(lo: Any, hi: Any, col_lo: Any, col_hi: Any, reach: Any, manhatt
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def weigh(strip: Any, weights: Any) -> Any:
-    """Return the sum of kernel values times their weights."""
+def _weigh(strip: Any, weights: Any) -> Any:
     total = strip.dtype.type(0.0)
     for j in range(strip.size):
         total += strip[j] * weights[j]
     return total
+
+
+@njit(cache=True, nogil=True)
+def pack_weights(weights: Any, width: int) -> Any:
+    """Return the weights (n_outputs, length) side by side in lines, for the tile; nothing for few outputs."""
+    n_outputs, length = weights.shape
+    n_groups = (n_outputs + width - 1) // width if n_outputs >= MANY_OUTPUTS else 0
+    packed = np.zeros((n_groups, length, width), dtype=weights.dtype)
+    if n_groups > 0:
+        for o in range(n_outputs):
+            for j in range(length):
+                packed[o // width, j, o % width] = weights[o, j]
+    return packed
+
+
+@njit(cache=True, nogil=True)
+def add_weighted(strip: Any, weights: Any, packed: Any, sums: Any, first: Any, n_rows: Any, out: Any) -> None:
+    """``out[first : first + n_rows] += strip @ weights.T``; many outputs go through the tile that makes the strip."""
+    if packed.shape[0] == 0:
+        for r in range(n_rows):
+            for o in range(weights.shape[0]):
+                out[first + r, o] += _weigh(strip[r], weights[o])
+        return
+    for start in range(0, n_rows, TILE_ROWS):
+        for g in range(packed.shape[0]):
+            dot_tile(strip, start, packed, g, sums, g * packed.shape[2])
+        for r in range(min(TILE_ROWS, n_rows - start)):
+            for o in range(weights.shape[0]):
+                out[first + start + r, o] += sums[r, o]
 
 
 @njit(cache=True, nogil=True)
@@ -83,12 +114,12 @@ def _multiply(
             weights = np.empty((V.shape[0], length), dtype=rows.dtype)
             for g in range(chosen.size):
                 weights[:, g * width : (g + 1) * width] = V[:, chosen[g] * width : (chosen[g] + 1) * width]
+            packed = pack_weights(weights, width)
+            sums = np.empty((TILE_ROWS, packed.shape[0] * width), dtype=rows.dtype)
             for first in range(begin, end, TILE_ROWS):
                 compare(rows, row_norms, first, cols, norms, chosen, strip)
                 profile(strip, params)
-                for r in range(min(TILE_ROWS, end - first)):
-                    for o in range(V.shape[0]):
-                        out[first + r, o] += weigh(strip[r], weights[o])
+                add_weighted(strip, weights, packed, sums, first, min(TILE_ROWS, end - first), out)
     return evaluations
 
 

@@ -3,7 +3,8 @@
 Some columns at a time are spread into a small dense table with one line per feature. A row then walks over
 its own entries only: ``pairwise(x, z) = pairwise(0, z) + sum over the entries of x of [d(x_k, z_k) - d(0, z_k)]``,
 which holds for every comparison that is a sum over features. The sums of the 64 (float32) or 32 (float64) columns
-stay in registers on the way, so a step is one load and one multiply-add for each line of columns.
+stay in registers on the way, so a step is one load and one multiply-add for each line of columns. What bounds it is
+the cache: a few rows walk over one slab of features, then over the next.
 """
 
 from __future__ import annotations
@@ -21,19 +22,26 @@ from dsekl.kernels import Pairwise
 from .function_pointer import NUMBER, compiled, matrix, profile_signature, vector
 from .microtile import (
     LINE_BYTES,
+    TILE_ROWS,
     accumulate_chi_squared,
     accumulate_dot,
     accumulate_manhattan,
     broadcast,
     distances_from_dots,
 )
-from .strips import weigh
+from .strips import add_weighted, pack_weights
 
 TABLE_LINES = 4
-"""Lines of columns in the table: 8 of AVX2's 16 registers, and 200 KB for 784 features, which fit a second cache."""
+"""Lines of columns in the table: 8 of AVX2's 16 registers."""
 
-STRIP_ROWS = 8
+STRIP_ROWS = 12
 """Rows whose kernel values are made at once."""
+
+SLAB_FEATURES = 400
+"""Features that rows walk over at a time: 100 KB of the table, the best of several sizes with 784 features."""
+
+FEWEST_ENTRIES = 32
+"""Entries that a row should have in a slab: for fewer, the walks cost less than their ends."""
 
 
 def table_width(dtype: str) -> int:
@@ -42,7 +50,7 @@ def table_width(dtype: str) -> int:
 
 
 def _walk_codegen(accumulate: Any) -> Any:
-    """Return the code generator of ``line += sum over entries of accumulate(entry, table[feature of entry])``."""
+    """Return the code generator of ``strip[r] += sum over entries of accumulate(entry, table[feature of entry])``."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         arrays = [
@@ -50,13 +58,14 @@ def _walk_codegen(accumulate: Any) -> Any:
             for kind, value in zip(signature.args, args, strict=True)
             if isinstance(kind, types.Array)
         ]
-        features, entries, table, sums = (array.data for array in arrays)
-        begin, end = args[2], args[3]
+        features, entries, table, strip = (array.data for array in arrays)
+        begin, end, r = args[2], args[3], args[6]
         index = begin.type
         number = signature.args[1].dtype
         item_bytes = number.bitwidth // 8
         width = LINE_BYTES // item_bytes
         line = ir.VectorType(context.get_value_type(number), width)
+        sums = builder.gep(strip, [builder.mul(r, index(TABLE_LINES * width))])
 
         def lines_from(start: Any) -> list[Any]:
             places = [builder.gep(start, [index(k * width)]) for k in range(TABLE_LINES)]
@@ -79,8 +88,8 @@ def _walk_codegen(accumulate: Any) -> Any:
     return codegen
 
 
-def _walk_signature(features: Any, entries: Any, table: Any, sums: Any) -> Any:
-    return void(features, entries, intp, intp, table, sums)
+def _walk_signature(features: Any, entries: Any, table: Any, strip: Any) -> Any:
+    return void(features, entries, intp, intp, table, strip, intp)
 
 
 def _beyond_zero(accumulate: Any) -> Any:
@@ -95,60 +104,74 @@ def _beyond_zero(accumulate: Any) -> Any:
 
 
 @intrinsic
-def _walk_dot(typingctx: Any, features: Any, entries: Any, begin: Any, end: Any, table: Any, sums: Any) -> Any:
-    return _walk_signature(features, entries, table, sums), _walk_codegen(accumulate_dot)
+def _walk_dot(typingctx: Any, features: Any, entries: Any, begin: Any, end: Any, table: Any, strip: Any, r: Any) -> Any:
+    return _walk_signature(features, entries, table, strip), _walk_codegen(accumulate_dot)
 
 
 @intrinsic
-def _walk_manhattan(typingctx: Any, features: Any, entries: Any, begin: Any, end: Any, table: Any, sums: Any) -> Any:
-    return _walk_signature(features, entries, table, sums), _walk_codegen(_beyond_zero(accumulate_manhattan))
+def _walk_manhattan(
+    typingctx: Any, features: Any, entries: Any, begin: Any, end: Any, table: Any, strip: Any, r: Any
+) -> Any:
+    return _walk_signature(features, entries, table, strip), _walk_codegen(_beyond_zero(accumulate_manhattan))
 
 
 @intrinsic
-def _walk_chi_squared(typingctx: Any, features: Any, entries: Any, begin: Any, end: Any, table: Any, sums: Any) -> Any:
-    return _walk_signature(features, entries, table, sums), _walk_codegen(_beyond_zero(accumulate_chi_squared))
+def _walk_chi_squared(
+    typingctx: Any, features: Any, entries: Any, begin: Any, end: Any, table: Any, strip: Any, r: Any
+) -> Any:
+    return _walk_signature(features, entries, table, strip), _walk_codegen(_beyond_zero(accumulate_chi_squared))
 
 
 @njit(cache=True, nogil=True)
 def _compare_dot(
-    features: Any, entries: Any, begin: Any, end: Any, row_norm: Any, table: Any, norms: Any, line: Any
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
 ) -> None:
-    line[:] = 0.0
-    _walk_dot(features, entries, begin, end, table, line)
+    strip[:] = 0.0
+    for slab in range(starts.shape[1] - 1):
+        for r in range(STRIP_ROWS):
+            i = min(first + r, end - 1)
+            _walk_dot(features, entries, starts[i, slab], starts[i, slab + 1], table, strip, r)
 
 
 @njit(cache=True, nogil=True)
 def _compare_squared_distance(
-    features: Any, entries: Any, begin: Any, end: Any, row_norm: Any, table: Any, norms: Any, line: Any
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
 ) -> None:
-    line[:] = 0.0
-    _walk_dot(features, entries, begin, end, table, line)
-    distances_from_dots(line, row_norm, norms, table.shape[0])
+    _compare_dot(starts, features, entries, row_norms, first, end, table, norms, strip)
+    for r in range(STRIP_ROWS):
+        distances_from_dots(strip[r], row_norms[min(first + r, end - 1)], norms, table.shape[0])
 
 
 @njit(cache=True, nogil=True)
-def _not_below_zero(line: Any) -> None:
+def _not_below_zero(strip: Any) -> None:
     """A distance that was added up in pieces may miss 0 by rounding."""
-    for j in range(line.size):
-        line[j] = max(line[j], line.dtype.type(0.0))
+    for r in range(strip.shape[0]):
+        for j in range(strip.shape[1]):
+            strip[r, j] = max(strip[r, j], strip.dtype.type(0.0))
 
 
 @njit(cache=True, nogil=True)
 def _compare_manhattan(
-    features: Any, entries: Any, begin: Any, end: Any, row_norm: Any, table: Any, norms: Any, line: Any
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
 ) -> None:
-    line[:] = norms
-    _walk_manhattan(features, entries, begin, end, table, line)
-    _not_below_zero(line)
+    strip[:] = norms
+    for slab in range(starts.shape[1] - 1):
+        for r in range(STRIP_ROWS):
+            i = min(first + r, end - 1)
+            _walk_manhattan(features, entries, starts[i, slab], starts[i, slab + 1], table, strip, r)
+    _not_below_zero(strip)
 
 
 @njit(cache=True, nogil=True)
 def _compare_chi_squared(
-    features: Any, entries: Any, begin: Any, end: Any, row_norm: Any, table: Any, norms: Any, line: Any
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
 ) -> None:
-    line[:] = norms
-    _walk_chi_squared(features, entries, begin, end, table, line)
-    _not_below_zero(line)
+    strip[:] = norms
+    for slab in range(starts.shape[1] - 1):
+        for r in range(STRIP_ROWS):
+            i = min(first + r, end - 1)
+            _walk_chi_squared(features, entries, starts[i, slab], starts[i, slab + 1], table, strip, r)
+    _not_below_zero(strip)
 
 
 COMPARE = {
@@ -160,62 +183,80 @@ COMPARE = {
 
 
 @njit(cache=True, nogil=True)
-def _spread_columns(ptr: Any, features: Any, entries: Any, first: Any, table: Any) -> None:
+def slab_starts(ptr: Any, features: Any, first_features: Any) -> Any:
+    """Return where each point's entries of each slab start, and behind them where the point ends."""
+    starts = np.empty((ptr.size - 1, first_features.size + 1), dtype=np.int64)
+    for i in range(ptr.size - 1):
+        at = ptr[i]
+        for slab in range(first_features.size):
+            while at < ptr[i + 1] and features[at] < first_features[slab]:
+                at += 1
+            starts[i, slab] = at
+        starts[i, -1] = ptr[i + 1]
+    return starts
+
+
+@njit(cache=True, nogil=True)
+def _spread_columns(starts: Any, features: Any, entries: Any, first: Any, table: Any) -> None:
     """Write columns from ``first`` on into the table; past the last column it repeats, so every lane is real."""
     for lane in range(table.shape[1]):
-        j = min(first + lane, ptr.size - 2)
-        for at in range(ptr[j], ptr[j + 1]):
+        j = min(first + lane, starts.shape[0] - 1)
+        for at in range(starts[j, 0], starts[j, -1]):
             table[features[at], lane] = entries[at]
 
 
 @njit(cache=True, nogil=True)
-def _clear_columns(ptr: Any, features: Any, first: Any, last: Any, table: Any) -> None:
-    for at in range(ptr[first], ptr[last]):
+def _clear_columns(starts: Any, features: Any, first: Any, last: Any, table: Any) -> None:
+    for at in range(starts[first, 0], starts[last - 1, -1]):
         table[features[at]] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def _multiply(
-    row_ptr: Any, row_features: Any, row_entries: Any, row_norms: Any, begin: Any, end: Any,
-    col_ptr: Any, col_features: Any, col_entries: Any, col_norms: Any,
+    row_starts: Any, row_features: Any, row_entries: Any, row_norms: Any, begin: Any, end: Any,
+    col_starts: Any, col_features: Any, col_entries: Any, col_norms: Any,
     table: Any, compare: Any, profile: Any, params: Any, V: Any, out: Any,
 ) -> None:  # fmt: skip
     """``out[begin:end] += K(rows begin..end, cols) @ V.T``; for an empty ``V``, ``out[begin:end] = K(rows, cols)``."""
-    n_cols, width = col_ptr.size - 1, table.shape[1]
+    n_cols, width = col_starts.shape[0], table.shape[1]
     strip = np.empty((STRIP_ROWS, width), dtype=row_entries.dtype)
     norms = np.empty(width, dtype=row_entries.dtype)
     weights = np.zeros((V.shape[0], width), dtype=row_entries.dtype)
     for first_col in range(0, n_cols, width):
         last_col = min(n_cols, first_col + width)
-        _spread_columns(col_ptr, col_features, col_entries, first_col, table)
+        _spread_columns(col_starts, col_features, col_entries, first_col, table)
         for lane in range(width):
             norms[lane] = col_norms[min(first_col + lane, n_cols - 1)]
         weights[:, : last_col - first_col] = V[:, first_col:last_col]
         weights[:, last_col - first_col :] = 0.0
+        packed = pack_weights(weights, width // TABLE_LINES)
+        sums = np.empty((TILE_ROWS, packed.shape[0] * packed.shape[2]), dtype=strip.dtype)
         for first in range(begin, end, STRIP_ROWS):
-            for r in range(STRIP_ROWS):
-                i = min(first + r, end - 1)
-                compare(row_features, row_entries, row_ptr[i], row_ptr[i + 1], row_norms[i], table, norms, strip[r])
+            compare(row_starts, row_features, row_entries, row_norms, first, end, table, norms, strip)
             profile(strip, params)
-            for r in range(min(STRIP_ROWS, end - first)):
-                if V.shape[0] == 0:
+            if V.shape[0] == 0:
+                for r in range(min(STRIP_ROWS, end - first)):
                     out[first + r, first_col:last_col] = strip[r, : last_col - first_col]
-                for o in range(V.shape[0]):
-                    out[first + r, o] += weigh(strip[r], weights[o])
-        _clear_columns(col_ptr, col_features, first_col, last_col, table)
+            else:
+                add_weighted(strip, weights, packed, sums, first, min(STRIP_ROWS, end - first), out)
+        _clear_columns(col_starts, col_features, first_col, last_col, table)
+
+
+def _points_types(dtype: str) -> list[Any]:
+    """Return the types of starts, features, entries and norms."""
+    number = NUMBER[dtype]
+    return [matrix(int64), vector(int32), vector(number), vector(number)]
 
 
 def comparison_signature(dtype: str) -> Any:
-    """``compare(features, entries, begin, end, row_norm, table, norms, line)``."""
+    """``compare(starts, features, entries, row_norms, first, end, table, norms, strip)``."""
     number = NUMBER[dtype]
-    line = vector(number)
-    return void(vector(int32), vector(number), intp, intp, number, matrix(number), line, line)
+    return void(*_points_types(dtype), intp, intp, matrix(number), vector(number), matrix(number))
 
 
 def multiply_for(dtype: str, out_dtype: str) -> Any:
     """Return the compiled product of a number type, with results of another."""
-    number = NUMBER[dtype]
-    points = [vector(int64), vector(int32), vector(number), vector(number)]
+    number, points = NUMBER[dtype], _points_types(dtype)
     functions = [types.FunctionType(comparison_signature(dtype)), types.FunctionType(profile_signature(dtype))]
     return compiled(
         _multiply,

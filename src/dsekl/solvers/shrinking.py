@@ -46,7 +46,7 @@ class Standing:
         return np.asarray((self.violations(-slack) == 0) & (self.violations(slack) == 0))
 
 
-def tested_slack(before: Standing, moved: NDArray[np.bool_], share: float) -> float:
+def confirmed_slack(before: Standing, moved: NDArray[np.bool_], share: float) -> float:
     """Return the least slack under which at most a ``share`` of the rows that could leave moved; infinity for none."""
     for slack in SLACKS:
         could_leave = before.settled(slack)

@@ -66,9 +66,10 @@ def measure(name: str, model: Any, train: tuple[Any, Any], test: tuple[Any, Any]
 
 def warm_up() -> None:
     """Load the compiled code, which the first fit of a process would otherwise pay for."""
-    X = np.random.default_rng(0).standard_normal((2000, 4))
-    DSEKLClassifier(random_state=0).fit(X, X[:, 0] > 0).predict(X)
-    DSEKLRegressor(random_state=0).fit(X, X[:, 0]).predict(X)
+    rng = np.random.default_rng(0)
+    for X in (rng.standard_normal((2000, 4)), rng.standard_normal((2000, 300)) * (rng.uniform(size=(2000, 300)) < 0.1)):
+        DSEKLClassifier(gamma=1.0, dtype="float32", random_state=0).fit(X, X[:, 0] > 0).predict(X)
+        DSEKLRegressor(gamma=1.0, dtype="float32", random_state=0).fit(X, X[:, :5]).predict(X)
 
 
 def covertype_rows() -> tuple[Any, Any, Any, Any]:

@@ -30,6 +30,7 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/gram.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/tables.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -40,12 +40,16 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "sigmoid",
         "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for a
         scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
-    gamma : "scale", "median", float or array of shape (n_features,), default="scale"
-        The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each.
+    gamma : "auto", "learn", "scale", "median", float or array of shape (n_features,), default="auto"
+        The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
+        for each feature from the data, for every kernel of distances and dense rows; no scaler is needed. "auto" is
+        "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale" (scikit-learn's rule)
+        elsewhere.
     loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
         "logistic" gives ``predict_proba``.
-    C : float, default=1.0
+    C : "auto" or float, default="auto"
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
+        "auto" chooses C together with a learned gamma, and is 1 elsewhere.
     solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
         Block dual ascent, which finds the exact kernel machine, or the paper's Algorithm 1 or 2. The objects
         ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
@@ -95,6 +99,12 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         How many of them each class has.
     gamma_ : float or array
         The gamma that was used.
+    C_ : float
+        The C that was used.
+    metric_ : {"learned", "partly learned", "equal"}
+        Which weights of the features won on held-out rows (learned gamma only).
+    feature_importances_ : array of shape (n_features,)
+        Each feature's share of the typical distance between two rows; they add up to 1 (learned gamma only).
     history_ : list of dict
         For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
         while its sample of the rows grows), and validation_error with early stopping.
@@ -118,9 +128,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         self,
         kernel: Any = "rbf",
         *,
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         loss: Any = "hinge",
-        C: float = 1.0,
+        C: float | str = "auto",
         solver: Any = "dual",
         expansion: Any = "empirical",
         class_weight: Any = None,
@@ -182,7 +192,7 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
             per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
             weights = weights * per_class[codes]
         targets = _targets(codes, len(self.classes_))
-        train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, _error_rate, codes)
+        train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, _wrong, codes)
         if hasattr(self, "support_"):
             self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         return self
@@ -226,7 +236,8 @@ def _targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
-def _error_rate(targets: Floats, f: Floats) -> float:
+def _wrong(targets: Floats, f: Floats) -> Floats:
+    """Return 1 for each row with the wrong label, 0 for the others."""
     if targets.shape[1] == 1:
-        return float(np.mean((f > 0) != (targets > 0)))
-    return float(np.mean(f.argmax(axis=1) != targets.argmax(axis=1)))
+        return np.not_equal(f[:, 0] > 0, targets[:, 0] > 0).astype(np.float64)
+    return np.not_equal(f.argmax(axis=1), targets.argmax(axis=1)).astype(np.float64)

@@ -21,7 +21,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "loss": [object],
     "solver": [object],
     "expansion": [object],
-    "C": [Interval(Real, 0, None, closed="neither")],
+    "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     "max_epochs": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left"), None],
     "early_stopping": ["boolean"],
@@ -63,7 +63,9 @@ def resolve_gamma(gamma: Any, kernel: Any, X: Any, rng: np.random.Generator) -> 
             return scale_gamma(X)
         if gamma == "median":
             return median_gamma(X, kernel.pairwise, rng)
-        raise ValueError(f"gamma={gamma!r} is not known; give 'scale', 'median', a number or one number per feature")
+        raise ValueError(
+            f"gamma={gamma!r} is not known; give 'auto', 'learn', 'scale', 'median', a number or one number per feature"
+        )
     try:
         values = np.asarray(gamma, dtype=np.float64)
     except (TypeError, ValueError):
@@ -73,7 +75,9 @@ def resolve_gamma(gamma: Any, kernel: Any, X: Any, rng: np.random.Generator) -> 
             f"gamma has shape {values.shape}; give a number, or one number for each of {X.shape[1]} features"
         )
     if not (np.isfinite(values).all() and (values >= 0).all() and (values > 0).any()):
-        raise ValueError(f"gamma={gamma!r} must be positive and finite, e.g. 1.0; 'scale' chooses one from the data")
+        raise ValueError(
+            f"gamma={gamma!r} must be positive and finite, e.g. 1.0; 'learn' and 'scale' choose from the data"
+        )
     return float(values) if values.ndim == 0 else values
 
 

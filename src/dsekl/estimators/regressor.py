@@ -37,7 +37,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
-    dual_coef_, support_, n_support_, gamma_, history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
+    dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_, history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples
     --------
@@ -55,9 +55,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self,
         kernel: Any = "rbf",
         *,
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         loss: Any = "squared",
-        C: float = 1.0,
+        C: float | str = "auto",
         solver: Any = "dual",
         expansion: Any = "empirical",
         fit_intercept: bool = True,
@@ -114,10 +114,10 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             constants = np.array([loss.best_constant(column, weights) for column in targets.T])
         self.intercept_ = float(constants[0]) if self._one_target else constants
 
-        def mean_loss(y: Floats, f: Floats) -> float:
-            return float(loss.value(y, f).mean())
+        def losses_of_rows(y: Floats, f: Floats) -> Floats:
+            return np.asarray(loss.value(y, f).mean(axis=1))
 
-        train(self, Examples(X, targets - constants, weights, np.arange(len(targets))), loss, mean_loss, None)
+        train(self, Examples(X, targets - constants, weights, np.arange(len(targets))), loss, losses_of_rows, None)
         if hasattr(self, "support_"):
             self.n_support_ = np.array([len(self.support_)])
         return self

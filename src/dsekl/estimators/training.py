@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from dsekl import expansions, gram, kernels, solvers
+from dsekl import expansions, gram, kernels, metric, solvers
 from dsekl.gram.structured import select
 from dsekl.kernels import ObjectKernel, Precomputed
-from dsekl.solvers import Monitor, Problem, State, Validation
+from dsekl.solvers import Monitor, Problem, Progress, State, Validation
 
 from . import inputs
 from .parameters import MEGABYTE, generator, resolve_dtype, resolve_gamma, thread_count
@@ -49,10 +49,10 @@ class Examples:
         return Examples(X, self.targets[indices], self.weights[indices], self.places[indices])
 
 
-def train(estimator: Any, examples: Examples, loss: Any, error: Any, strata: NDArray[Any] | None) -> None:
+def train(estimator: Any, examples: Examples, loss: Any, errors: Any, strata: NDArray[Any] | None) -> None:
     """Fit ``estimator`` and set what every fitted model has.
 
-    ``error`` measures validation predictions; ``strata`` are labels whose shares a validation split should keep.
+    ``errors`` says how wrong each held-out row is; ``strata`` are labels whose shares a validation split should keep.
     """
     rng = generator(estimator.random_state)
     n_threads = thread_count(estimator.n_jobs)
@@ -75,16 +75,20 @@ def train(estimator: Any, examples: Examples, loss: Any, error: Any, strata: NDA
         held_out, examples = examples.take(out, square), examples.take(kept, square)
 
     going_on = _state_to_go_on_from(estimator, examples)
+    if going_on is None:
+        gamma, estimator.C_ = _settle(estimator, kernel, solver, expansion, examples, loss, errors, rng, n_threads)
+    else:
+        gamma = getattr(estimator, "gamma_", 1.0)
+        estimator.C_ = estimator.C_ if estimator.C == "auto" else float(estimator.C)
     if going_on is None or isinstance(expansion, expansions.Empirical):
-        gamma = estimator.gamma if going_on is None else getattr(estimator, "gamma_", 1.0)
         kernel_matrix = _gram(estimator, kernel, gamma, examples.X, rng, n_threads)
         examples = examples.in_order(getattr(kernel_matrix, "order", None))
         basis = expansion.expand(kernel_matrix, rng)
     else:
         basis = estimator._terms.threaded(n_threads).at(examples.X)
-    problem = Problem(basis, examples.targets, examples.weights, loss, float(estimator.C), n_threads)
+    problem = Problem(basis, examples.targets, examples.weights, loss, estimator.C_, n_threads)
     state = solver.start(problem, rng) if going_on is None else going_on
-    validation = None if held_out is None else Validation(basis.at(held_out.X), held_out.targets, error)
+    validation = None if held_out is None else Validation(basis.at(held_out.X), held_out.targets, errors)
     monitor = Monitor(validation, estimator.n_iter_no_change)
     coef, reason = solvers.optimise(
         solver, problem, state, monitor, estimator.max_epochs, estimator.tol, estimator.verbose
@@ -112,6 +116,35 @@ def evaluate(estimator: Any, X: Any) -> Floats:
     everything = slice(None)
     values = [basis.at(X[part]).product(everything, everything, estimator.dual_coef_) for part in parts]
     return np.concatenate(values)
+
+
+def _settle(
+    estimator: Any, kernel: Any, solver: Any, expansion: Any, examples: Examples, loss: Any, errors: Any,
+    rng: np.random.Generator, n_threads: int,
+) -> tuple[Any, float]:  # fmt: skip
+    """Return gamma, learned if it is to be, and C."""
+    gamma, C = estimator.gamma, None if estimator.C == "auto" else float(estimator.C)
+    for name in ("feature_importances_", "metric_"):
+        estimator.__dict__.pop(name, None)
+    learnable = metric.can_learn(kernel) and not sparse.issparse(examples.X)
+    if isinstance(gamma, str) and gamma == "auto":
+        exact = isinstance(solver, solvers.DualAscent) and isinstance(expansion, expansions.Empirical)
+        enough = len(examples.targets) >= metric.FEWEST_ROWS
+        gamma = "learn" if learnable and exact and enough else "scale"
+    if not (isinstance(gamma, str) and gamma == "learn"):
+        return gamma, 1.0 if C is None else C
+    if not learnable:
+        raise ValueError(
+            f"gamma='learn' needs dense rows and a kernel of weighted distances, such as 'rbf', not "
+            f"kernel={estimator.kernel!r} on {type(examples.X).__name__}; set gamma='scale' or a number"
+        )
+    with Progress(estimator.verbose, 1) as progress:
+        found = metric.learn(
+            kernel, examples.X, examples.targets, examples.weights, loss, errors, C, rng, n_threads, progress.advance
+        )
+    estimator.metric_ = found.weights
+    estimator.feature_importances_ = metric.importances(found.gamma, examples.X, kernel.pairwise)
+    return found.gamma, found.C
 
 
 def _gram(estimator: Any, kernel: Any, gamma: Any, X: Any, rng: np.random.Generator, n_threads: int) -> gram.Gram:

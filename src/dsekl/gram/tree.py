@@ -105,3 +105,27 @@ def spatial_order(points: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.
         small += [node for node in halves if node.stop - node.start <= PARALLEL_NODE]
     spread(lambda node: _arrange(points, order[node], starts_leaf[node], scratch[node]), small, n_threads)
     return order, np.cumsum(starts_leaf) - 1
+
+
+def random_subtrees(points: NDArray[Any], size: int, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Return the rows of up to ``count`` different subtrees of at most ``size`` rows, each row as likely as any other.
+
+    Only the nodes on the way to them are cut.
+    """
+    order, scratch = np.arange(len(points), dtype=np.intp), np.empty(len(points), dtype=np.intp)
+    middles: dict[tuple[int, int], int] = {}
+    found: list[tuple[int, int]] = []
+    for _ in range(4 * count):
+        node = (0, len(points))
+        while node[1] - node[0] > size:
+            if node not in middles:
+                inside = slice(*node)
+                middles[node] = node[0] + _cut(points, order[inside], scratch[inside])
+            middle = middles[node]
+            low = rng.uniform(*node) < middle
+            node = (node[0], middle) if low else (middle, node[1])
+        if node not in found:
+            found.append(node)
+        if len(found) == count:
+            break
+    return [order[slice(*node)].copy() for node in found]

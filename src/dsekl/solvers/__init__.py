@@ -9,6 +9,7 @@ from .doubly_stochastic import DoublyStochastic
 from .dual_ascent import DualAscent
 from .loop import optimise
 from .monitor import Monitor, Validation
+from .progress import Progress
 from .shared_memory import SharedMemory
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "DualAscent",
     "Monitor",
     "Problem",
+    "Progress",
     "SharedMemory",
     "Solver",
     "State",

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread
@@ -35,7 +35,7 @@ from dsekl.losses import Loss, Squared
 from .acceleration import accelerate
 from .certificate import indefinite, relative_gap
 from .contract import Floats, Problem, State, require
-from .coordinate import descend, violations
+from .coordinate import descend, solve_squared, violations
 from .shrinking import Standing, confirmed_slack
 
 COARSE, FINE = 0.05, 1e-5
@@ -49,8 +49,6 @@ OPTIMISM = 1.25
 
 TRUST = 1 / 32
 """How far the estimate may fall below the last exact gap before the rows that are away are looked at again."""
-
-ROUNDING = {"float32": 1e-6, "float64": 1e-15}
 
 FEWEST_ROWS = 4_000
 """Samples smaller than this are not worth a stage of their own."""
@@ -198,7 +196,7 @@ class _Stage:
         after = before.copy()
         if isinstance(self.problem.loss, Squared):
             try:
-                _solve(K, self.y[block], self.C[block], after, self.f[block])
+                solve_squared(K, self.y[block], self.C[block], after, self.f[block])
             except LinAlgError as error:
                 raise indefinite(self.problem, "a negative eigenvalue of a block") from error
         else:
@@ -244,19 +242,6 @@ def _blocks(gram: Any, rows: NDArray[np.intp], size: int, rng: np.random.Generat
     cuts = np.arange(int(rng.integers(1, size + 1)), len(rows), size)
     blocks = np.split(rows, cuts)
     return [np.sort(blocks[k]) for k in rng.permutation(len(blocks)) if len(blocks[k])]
-
-
-def _solve(K: Any, y: Floats, C: Floats, coef: Floats, f: Floats) -> None:
-    """Squared loss: the block's optimum in one Cholesky solve, ``(K + 1/C) change = y - f - coef / C``.
-
-    A trace of a ridge keeps rounded kernel values positive definite; where the right side is 0 nothing changes, with
-    it or without it.
-    """
-    ridge = ROUNDING[K.dtype.name] * float(np.trace(K))
-    K = K.astype(np.float64)
-    K[np.diag_indices_from(K)] += 1.0 / C + ridge
-    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    coef += cho_solve(factor, y - f - coef / C[:, None], check_finite=False)
 
 
 def _predict(problem: Problem, state: State, rows: NDArray[np.intp]) -> None:

@@ -14,9 +14,9 @@ from .contract import Floats
 
 
 class ErrorMeasure(Protocol):
-    """How wrong predictions ``f`` are for targets ``y``; smaller is better."""
+    """How wrong each row's prediction ``f`` is for its targets ``y``; smaller is better."""
 
-    def __call__(self, y: Floats, f: Floats) -> float: ...
+    def __call__(self, y: Floats, f: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Validation:
 
     basis: Basis
     targets: Floats
-    error: ErrorMeasure
+    errors: ErrorMeasure
 
     def measure(self, coef: Floats) -> float:
         """Return the error of the model with these coefficients."""
         moved = np.flatnonzero(coef.any(axis=1))
-        return self.error(self.targets, self.basis.product(slice(None), moved, coef[moved]))
+        return float(self.errors(self.targets, self.basis.product(slice(None), moved, coef[moved])).mean())
 
 
 @dataclass

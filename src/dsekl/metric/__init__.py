@@ -1,0 +1,64 @@
+"""A learned metric: one gamma per feature, and the width and C that go with it.
+
+``descent`` learns the weights of the features by doubly stochastic gradient steps, ``regions`` draws parts of the data
+at full density, and ``choice`` lets held-out rows in them decide between the learned weights and equal ones, and on
+the width and C. ``learn`` is the three in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.kernels import Pairwise
+
+from .choice import Choice, Data, choose
+from .descent import Learner
+from .scales import spreads
+
+__all__ = ["FEWEST_ROWS", "Choice", "can_learn", "importances", "learn"]
+
+Floats = NDArray[np.float64]
+
+FEWEST_ROWS = 100
+"""Rows below which nothing can be learned that held-out rows could confirm."""
+
+
+def can_learn(kernel: Any) -> bool:
+    """Tell whether the kernel depends on weighted distances alone."""
+    distances = (Pairwise.SQUARED_DISTANCE, Pairwise.MANHATTAN)
+    return getattr(kernel, "pairwise", None) in distances and getattr(kernel, "gamma_power", 0.0) > 0
+
+
+def learn(
+    kernel: Any, X: Any, targets: Floats, weights: Floats, loss: Any, errors: Any, C: float | None,
+    rng: np.random.Generator, n_threads: int, advance: Callable[[float], None],
+) -> Choice:  # fmt: skip
+    """Return gamma, one per feature, and C: the given one, or for None one that goes with gamma.
+
+    ``advance`` is told the share that is done; ``errors(targets, predictions)`` says how wrong each held-out row is.
+    """
+    data = Data(kernel, X, targets, weights, loss, errors, n_threads)
+    spread = spreads(X, kernel.pairwise is Pairwise.MANHATTAN)
+    if not spread.any():
+        return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, "equal", np.nan)
+    learner = Learner(kernel, X, targets, weights, spread, n_threads)
+    equal = learner.equal_weights(rng)
+    learned = learner.descend(equal, rng, lambda done: advance(0.5 * done))
+    partly = np.sqrt(learned * equal)
+    return choose(
+        data,
+        {"equal": equal, "partly learned": partly, "learned": learned},
+        C,
+        rng,
+        lambda done: advance(0.5 + 0.5 * done),
+    )
+
+
+def importances(gamma: Floats, X: Any, pairwise: Pairwise) -> Floats:
+    """Return each feature's share of the typical distance between two rows."""
+    share = np.broadcast_to(gamma, X.shape[1]) * spreads(X, pairwise is Pairwise.MANHATTAN)
+    return np.asarray(share / max(share.sum(), np.finfo(np.float64).tiny))

@@ -1,0 +1,190 @@
+"""Held-out rows decide: which weights of the features, how wide a kernel, which C.
+
+Each setting is fitted whole on regions of the data, by the solver's own coordinate steps, and judged by rows held out
+in them. A search walks over widths and C in factors of 2 and 4, from where the neighbours' mean would have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl import gram
+from dsekl.gram import spread
+from dsekl.losses import Squared
+from dsekl.solvers.coordinate import descend, solve_squared
+
+from .distance import Distance
+from .regions import Region, draw_regions
+
+REGION_ROWS = 3_000
+FEWEST_REGION_ROWS, RIDGE_REGION_ROWS = 1_000, 1_500
+"""Rows of a region: fewer for many outputs, each of which costs their square, and for ridge, which costs their cube."""
+
+FEW_REGIONS, MANY_REGIONS = 4, 16
+"""Regions that decide on the weights, and on the width and C."""
+
+WIDTH_STEP, C_STEP = 2.0, 4.0
+FIRST_C = 4.0
+MOST_STEPS = 5
+"""How far from its start a search may go, in either direction."""
+
+SWEEPS = 30
+SMALL = 1e-3
+
+MARGIN_WEIGHT = 1e-2
+"""Weight of the mean loss beside the error, which alone often ties."""
+
+DOUBT = 0.5
+"""Standard errors by which weights must beat simpler ones."""
+
+Floats = NDArray[np.float64]
+Setting = tuple[int, int]
+"""Steps of the width and of C from the start."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is fitted, and how it is judged."""
+
+    kernel: Any
+    X: Any
+    targets: Floats
+    weights: Floats
+    loss: Any
+    errors: Callable[[Floats, Floats], Floats]
+    n_threads: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Gamma of each feature and C, the name of the weights that won, and the error on held-out rows."""
+
+    gamma: Floats
+    C: float
+    weights: str
+    error: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """A setting's error on held-out rows with its uncertainty, and what settings are ranked by."""
+
+    error: float
+    doubt: float
+    rank: float
+
+
+class Search:
+    """Settings tried for one set of weights."""
+
+    def __init__(self, data: Data, gamma: Floats, C: float | None, n_regions: int, rng: np.random.Generator) -> None:
+        self.data, self.gamma, self.C = data, gamma, C
+        size = RIDGE_REGION_ROWS
+        if not isinstance(data.loss, Squared):
+            size = max(FEWEST_REGION_ROWS, int(REGION_ROWS / np.sqrt(data.targets.shape[1])))
+        self.regions = draw_regions(self._points, len(data.targets), size, n_regions, rng)
+        self.scores: dict[Setting, Score] = {}
+
+    def run(self, start: Setting = (0, 0)) -> Setting:
+        """Walk from ``start`` to a setting that is better than its neighbours."""
+        best = start
+        self._try([best])
+        while True:
+            steps = [(1, 0), (-1, 0)] + ([] if self.C is not None else [(0, 1), (0, -1)])
+            near = [(best[0] + width, best[1] + C) for width, C in steps]
+            self._try([s for s in near if max(map(abs, s)) <= MOST_STEPS])
+            winner = min(self.scores, key=lambda s: self.scores[s].rank)
+            if winner == best:
+                return best
+            best = winner
+
+    def settled(self, setting: Setting) -> tuple[Floats, float]:
+        """Return the setting's gamma and C."""
+        return self.gamma * WIDTH_STEP ** setting[0], FIRST_C * C_STEP ** setting[1] if self.C is None else self.C
+
+    def _points(self) -> NDArray[np.float32]:
+        """Return all rows, scaled: where the regions are cut from."""
+        scale = (self.gamma**self.data.kernel.gamma_power).astype(np.float32)
+        return np.asarray(self.data.X, dtype=np.float32) * scale
+
+    def _try(self, settings: list[Setting]) -> None:
+        new = [setting for setting in settings if setting not in self.scores]
+        if not new:
+            return
+        found = spread(lambda region: self._judge(region, new), self.regions, self.data.n_threads)
+        for k, setting in enumerate(new):
+            errors, losses, weights = np.concatenate([judged[k] for judged in found], axis=1)
+            error = float(np.average(errors, weights=weights))
+            deviation = float(np.sqrt(np.average((errors - error) ** 2, weights=weights) / len(errors)))
+            rank = error + MARGIN_WEIGHT * float(np.average(losses, weights=weights))
+            self.scores[setting] = Score(error, deviation, rank)
+
+    def _judge(self, region: Region, settings: list[Setting]) -> list[NDArray[np.float64]]:
+        """Return three lines for each setting: errors, losses and weights of the held-out rows."""
+        data = self.data
+        rows = np.concatenate([region.fitted, region.held_out])
+        fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(rows))
+        distances = gram.build(Distance(data.kernel), data.X[rows], self.gamma, "float32")
+        within, across = distances.block(fitted, fitted), distances.block(held_out, fitted)
+        y, y_out = data.targets[region.fitted], data.targets[region.held_out]
+        judged: dict[Setting, NDArray[np.float64]] = {}
+        for width in sorted({setting[0] for setting in settings}):
+            K, K_out = self._kernel(within, width), self._kernel(across, width)
+            coef = np.zeros_like(y)
+            for setting in sorted(s for s in settings if s[0] == width):
+                C = self.settled(setting)[1] * data.weights[region.fitted]
+                _fit(K, y, C, coef, data.loss)
+                f = K_out @ coef
+                losses = data.loss.value(y_out, f).mean(axis=1)
+                judged[setting] = np.stack([data.errors(y_out, f), losses, data.weights[region.held_out]])
+        return [judged[setting] for setting in settings]
+
+    def _kernel(self, distances: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+        K = distances * np.float32(WIDTH_STEP**width)
+        self.data.kernel.profile()(K, self.data.kernel.params())
+        return K
+
+
+def choose(
+    data: Data,
+    candidates: dict[str, Floats],
+    C: float | None,
+    rng: np.random.Generator,
+    advance: Callable[[float], None],
+) -> Choice:
+    """Return the best of some weights of the features, given from the simplest on, with its width and C.
+
+    Weights that are not simpler must be better by more than doubt.
+    """
+    seed = int(rng.integers(2**31))
+    winner, best = "", (0, 0)
+    score = Score(np.inf, 0.0, np.inf)
+    for done, (name, gamma) in enumerate(candidates.items()):
+        advance(done / (len(candidates) + 1))
+        search = Search(data, gamma, C, FEW_REGIONS, np.random.default_rng(seed))
+        setting = search.run()
+        found = search.scores[setting]
+        if not winner or found.rank < score.rank - DOUBT * score.doubt:
+            winner, best, score = name, setting, found
+    advance(len(candidates) / (len(candidates) + 1))
+    search = Search(data, candidates[winner], C, MANY_REGIONS, np.random.default_rng(seed + 1))
+    best = search.run(best)
+    gamma, best_C = search.settled(best)
+    return Choice(gamma, best_C, winner, search.scores[best].error)
+
+
+def _fit(K: NDArray[np.float32], y: Floats, C: Floats, coef: Floats, loss: Any) -> None:
+    """Fit a region, from ``coef`` on, which moves."""
+    f = K @ coef
+    if isinstance(loss, Squared):
+        solve_squared(K, y, C, coef, f)
+        return
+    for o in range(y.shape[1]):
+        column, targets = np.ascontiguousarray(coef[:, o]), np.ascontiguousarray(y[:, o])
+        descend(K, targets, C, column, f[:, o].astype(np.float32), loss, SWEEPS, SMALL * float(np.abs(y).mean()))
+        coef[:, o] = column

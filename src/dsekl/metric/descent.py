@@ -1,0 +1,84 @@
+"""Doubly stochastic metric learning: random rows, random cols, a step on the logarithm of each feature's weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gradient import neighbour_loss
+
+N_ROWS, N_COLS = 512, 20_000
+"""Rows whose targets are predicted in a step, and cols that predict them."""
+
+MOST_ENTRIES = 2**22
+"""Entries of the cols of a step: with many features, fewer cols."""
+
+FEWEST_COLS = 2_000
+
+N_STEPS = 100
+RATE, LAST_RATE = 0.2, 0.04
+"""Adam's step on the logarithms, at first and at last."""
+
+WIDTHS = 2.0 ** np.arange(-4, 13, 2)
+"""Equal weights to start from, over the number of features; the best on one batch is taken."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The data of a descent. ``spread`` is each feature's unit, 0 for features that never count."""
+
+    kernel: Any
+    X: Any
+    targets: Floats
+    weights: Floats
+    spread: Floats
+    n_threads: int
+
+    def equal_weights(self, rng: np.random.Generator) -> Floats:
+        """Return gammas under which all features count alike, as wide as serves the mean of neighbours best."""
+        varying = self.spread > 0
+        unit = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
+        batch = self._draw(rng)
+        return unit * min(WIDTHS, key=lambda width: self._loss(width * unit, batch)[0])
+
+    def descend(self, gamma: Floats, rng: np.random.Generator, advance: Callable[[float], None]) -> Floats:
+        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""
+        varying = gamma > 0
+        log_gamma = np.log(gamma[varying])
+        mean, square = np.zeros_like(log_gamma), np.zeros_like(log_gamma)
+        for step in range(1, N_STEPS + 1):
+            now = np.zeros_like(gamma)
+            now[varying] = np.exp(log_gamma)
+            gradient = self._loss(now, self._draw(rng))[1][varying]
+            mean += 0.1 * (gradient - mean)
+            square += 0.001 * (gradient**2 - square)
+            direction = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-12)
+            log_gamma -= (RATE + (LAST_RATE - RATE) * step / N_STEPS) * direction
+            advance(step / N_STEPS)
+        learned = np.zeros_like(gamma)
+        learned[varying] = np.exp(log_gamma)
+        return learned
+
+    def _draw(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return rows and cols, drawn without replacement."""
+        n = len(self.targets)
+        n_rows = max(1, min(N_ROWS, n // 5))
+        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // len(self.spread)), n - n_rows)
+        drawn = rng.choice(n, n_rows + n_cols, replace=False, shuffle=False)
+        rng.shuffle(drawn)
+        return np.sort(drawn[:n_rows]), np.sort(drawn[n_rows:])
+
+    def _loss(self, gamma: Floats, batch: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[float, Floats]:
+        scale = gamma**self.kernel.gamma_power
+        center = np.asarray(self.X[batch[1][0]], dtype=np.float64)
+        sides = []
+        for part in batch:
+            points = ((np.asarray(self.X[part], dtype=np.float64) - center) * scale).astype(np.float32)
+            sides += [np.ascontiguousarray(points), self.targets[part], self.weights[part]]
+        return neighbour_loss(*sides, self.kernel.pairwise, self.n_threads)

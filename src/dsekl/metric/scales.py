@@ -1,0 +1,30 @@
+"""The unit of each feature, so that columns in any units start alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAMPLE = 20_000
+"""Rows that are looked at."""
+
+TAILS = 0.01
+"""Share of the values on either side that may not stretch the unit."""
+
+
+def spreads(X: Any, manhattan: bool) -> NDArray[np.float64]:
+    """Return each column's typical squared difference (or difference, for the Manhattan distance) between rows.
+
+    It is the variance, without the tails. A column of two values, such as a one-hot code, counts as if they were
+    equally frequent: a rare code is a difference like any other. Constant columns have 0.
+    """
+    some = np.asarray(X[:: -(-X.shape[0] // SAMPLE)], dtype=np.float64)
+    low, high = some.min(axis=0), some.max(axis=0)
+    deviation = np.clip(some, *np.quantile(some, [TAILS, 1 - TAILS], axis=0)).std(axis=0)
+    two_valued = ((some == low) | (some == high)).all(axis=0)
+    deviation = np.where(two_valued, 0.5 * (high - low), deviation)
+    # A column that varies in the tails alone has nothing else to be measured by.
+    deviation = np.where((deviation == 0) & (high > low), some.std(axis=0), deviation)
+    return np.asarray(deviation if manhattan else deviation**2)

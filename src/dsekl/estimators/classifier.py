@@ -239,5 +239,5 @@ def _targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
 def _wrong(targets: Floats, f: Floats) -> Floats:
     """Return 1 for each row with the wrong label, 0 for the others."""
     if targets.shape[1] == 1:
-        return np.not_equal(f[:, 0] > 0, targets[:, 0] > 0).astype(np.float64)
-    return np.not_equal(f.argmax(axis=1), targets.argmax(axis=1)).astype(np.float64)
+        return np.asarray((f[:, 0] > 0) != (targets[:, 0] > 0), dtype=np.float64)
+    return np.asarray(f.argmax(axis=1) != targets.argmax(axis=1), dtype=np.float64)

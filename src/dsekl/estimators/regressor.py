@@ -37,7 +37,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
-    dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_, history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
+    dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_ : as in ``DSEKLClassifier``
+    history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples
     --------

@@ -8,6 +8,7 @@ the width and C. ``learn`` is the three in a row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,29 @@ from numpy.typing import NDArray
 
 from dsekl.kernels import Pairwise
 
-from .choice import Choice, Data, choose
+from .choice import Data, choose, region_rows
 from .descent import Learner
+from .regions import draw_splits
 from .scales import spreads
 
 __all__ = ["FEWEST_ROWS", "Choice", "can_learn", "importances", "learn"]
 
 Floats = NDArray[np.float64]
 
+EQUAL, PARTLY, LEARNED = "equal", "partly learned", "learned"
+
 FEWEST_ROWS = 100
 """Rows below which nothing can be learned that held-out rows could confirm."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Gamma of each feature and C, the name of the weights that won, and the error on held-out rows."""
+
+    gamma: Floats
+    C: float
+    weights: str
+    error: float
 
 
 def can_learn(kernel: Any) -> bool:
@@ -44,18 +58,25 @@ def learn(
     data = Data(kernel, X, targets, weights, loss, errors, n_threads)
     spread = spreads(X, kernel.pairwise is Pairwise.MANHATTAN)
     if not spread.any():
-        return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, "equal", np.nan)
-    learner = Learner(kernel, X, targets, weights, spread, n_threads)
-    equal = learner.equal_weights(rng)
-    learned = learner.descend(equal, rng, lambda done: advance(0.5 * done))
-    partly = np.sqrt(learned * equal)
-    return choose(
-        data,
-        {"equal": equal, "partly learned": partly, "learned": learned},
-        C,
-        rng,
-        lambda done: advance(0.5 + 0.5 * done),
-    )
+        return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, EQUAL, np.nan)
+    n = len(targets)
+    splits = draw_splits(n, region_rows(data), rng)
+    n_descents = len(splits) + (len(splits) > 1)
+    candidates: dict[str, list[Floats]] = {EQUAL: [], PARTLY: [], LEARNED: []}
+
+    def descend(number: int, rows: NDArray[np.intp]) -> dict[str, Floats]:
+        learner = Learner(kernel, X, targets, weights, rows, spread, n_threads)
+        equal = learner.equal_weights(rng)
+        learned = learner.descend(equal, rng, lambda done: advance(0.5 * (number + done) / n_descents))
+        return {EQUAL: equal, PARTLY: np.sqrt(learned * equal), LEARNED: learned}
+
+    for number, held_out in enumerate(splits):
+        for name, gamma in descend(number, np.setdiff1d(np.arange(n), held_out)).items():
+            candidates[name].append(gamma)
+    winner, factor, best_C, error = choose(data, splits, candidates, C, rng, lambda done: advance(0.5 + 0.4 * done))
+    # Few rows: the splits have shown that learning is right, and now it may use all of them.
+    final = candidates[winner][0] if len(splits) == 1 else descend(len(splits), np.arange(n))[winner]
+    return Choice(factor * final, best_C, winner, error)
 
 
 def importances(gamma: Floats, X: Any, pairwise: Pairwise) -> Floats:

@@ -19,7 +19,7 @@ from dsekl.losses import Squared
 from dsekl.solvers.coordinate import descend, solve_squared
 
 from .distance import Distance
-from .regions import Region, draw_regions
+from .regions import Region, Rows, draw_regions
 
 REGION_ROWS = 3_000
 FEWEST_REGION_ROWS, RIDGE_REGION_ROWS = 1_000, 1_500
@@ -61,16 +61,6 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Gamma of each feature and C, the name of the weights that won, and the error on held-out rows."""
-
-    gamma: Floats
-    C: float
-    weights: str
-    error: float
-
-
-@dataclass(frozen=True)
 class Score:
     """A setting's error on held-out rows with its uncertainty, and what settings are ranked by."""
 
@@ -80,14 +70,14 @@ class Score:
 
 
 class Search:
-    """Settings tried for one set of weights."""
+    """Settings tried for one kind of weights, given as the gammas that were learned without each split's rows."""
 
-    def __init__(self, data: Data, gamma: Floats, C: float | None, n_regions: int, rng: np.random.Generator) -> None:
-        self.data, self.gamma, self.C = data, gamma, C
-        size = RIDGE_REGION_ROWS
-        if not isinstance(data.loss, Squared):
-            size = max(FEWEST_REGION_ROWS, int(REGION_ROWS / np.sqrt(data.targets.shape[1])))
-        self.regions = draw_regions(self._points, len(data.targets), size, n_regions, rng)
+    def __init__(
+        self, data: Data, splits: list[Rows], gammas: list[Floats], C: float | None, n_regions: int,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.data, self.gammas, self.C = data, gammas, C
+        self.regions = draw_regions(splits, len(data.targets), self._points, region_rows(data), n_regions, rng)
         self.scores: dict[Setting, Score] = {}
 
     def run(self, start: Setting = (0, 0)) -> Setting:
@@ -103,14 +93,14 @@ class Search:
                 return best
             best = winner
 
-    def settled(self, setting: Setting) -> tuple[Floats, float]:
-        """Return the setting's gamma and C."""
-        return self.gamma * WIDTH_STEP ** setting[0], FIRST_C * C_STEP ** setting[1] if self.C is None else self.C
+    def width_and_C(self, setting: Setting) -> tuple[float, float]:
+        """Return what a setting stands for: the factor of gamma, and C."""
+        return WIDTH_STEP ** setting[0], FIRST_C * C_STEP ** setting[1] if self.C is None else self.C
 
     def _points(self) -> NDArray[np.float32]:
         """Return all rows, scaled: where the regions are cut from."""
-        scale = (self.gamma**self.data.kernel.gamma_power).astype(np.float32)
-        return np.asarray(self.data.X, dtype=np.float32) * scale
+        scale = (self.gammas[0] ** self.data.kernel.gamma_power).astype(np.float32)
+        return np.asarray(np.asarray(self.data.X, dtype=np.float32) * scale)
 
     def _try(self, settings: list[Setting]) -> None:
         new = [setting for setting in settings if setting not in self.scores]
@@ -129,7 +119,7 @@ class Search:
         data = self.data
         rows = np.concatenate([region.fitted, region.held_out])
         fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(rows))
-        distances = gram.build(Distance(data.kernel), data.X[rows], self.gamma, "float32")
+        distances = gram.build(Distance(data.kernel), data.X[rows], self.gammas[region.split], "float32")
         within, across = distances.block(fitted, fitted), distances.block(held_out, fitted)
         y, y_out = data.targets[region.fitted], data.targets[region.held_out]
         judged: dict[Setting, NDArray[np.float64]] = {}
@@ -137,7 +127,7 @@ class Search:
             K, K_out = self._kernel(within, width), self._kernel(across, width)
             coef = np.zeros_like(y)
             for setting in sorted(s for s in settings if s[0] == width):
-                C = self.settled(setting)[1] * data.weights[region.fitted]
+                C = self.width_and_C(setting)[1] * data.weights[region.fitted]
                 _fit(K, y, C, coef, data.loss)
                 f = K_out @ coef
                 losses = data.loss.value(y_out, f).mean(axis=1)
@@ -145,37 +135,40 @@ class Search:
         return [judged[setting] for setting in settings]
 
     def _kernel(self, distances: NDArray[np.float32], width: int) -> NDArray[np.float32]:
-        K = distances * np.float32(WIDTH_STEP**width)
+        K = np.asarray(distances * np.float32(WIDTH_STEP**width), dtype=np.float32)
         self.data.kernel.profile()(K, self.data.kernel.params())
         return K
 
 
 def choose(
-    data: Data,
-    candidates: dict[str, Floats],
-    C: float | None,
-    rng: np.random.Generator,
+    data: Data, splits: list[Rows], candidates: dict[str, list[Floats]], C: float | None, rng: np.random.Generator,
     advance: Callable[[float], None],
-) -> Choice:
-    """Return the best of some weights of the features, given from the simplest on, with its width and C.
+) -> tuple[str, float, float, float]:  # fmt: skip
+    """Return the name of the best weights, the factor of their gamma, C, and the error on held-out rows.
 
-    Weights that are not simpler must be better by more than doubt.
+    The candidates go from the simplest on; weights that are not simpler must be better by more than doubt.
     """
     seed = int(rng.integers(2**31))
-    winner, best = "", (0, 0)
-    score = Score(np.inf, 0.0, np.inf)
-    for done, (name, gamma) in enumerate(candidates.items()):
+    winner, best, search = "", (0, 0), None
+    for done, (name, gammas) in enumerate(candidates.items()):
         advance(done / (len(candidates) + 1))
-        search = Search(data, gamma, C, FEW_REGIONS, np.random.default_rng(seed))
-        setting = search.run()
-        found = search.scores[setting]
-        if not winner or found.rank < score.rank - DOUBT * score.doubt:
-            winner, best, score = name, setting, found
-    advance(len(candidates) / (len(candidates) + 1))
-    search = Search(data, candidates[winner], C, MANY_REGIONS, np.random.default_rng(seed + 1))
-    best = search.run(best)
-    gamma, best_C = search.settled(best)
-    return Choice(gamma, best_C, winner, search.scores[best].error)
+        trial = Search(data, splits, gammas, C, FEW_REGIONS, np.random.default_rng(seed))
+        setting = trial.run()
+        if search is None or trial.scores[setting].rank < search.scores[best].rank - DOUBT * search.scores[best].doubt:
+            winner, best, search = name, setting, trial
+    assert search is not None
+    if len(splits) == 1:
+        advance(len(candidates) / (len(candidates) + 1))
+        search = Search(data, splits, candidates[winner], C, MANY_REGIONS, np.random.default_rng(seed + 1))
+        best = search.run(best)
+    return winner, *search.width_and_C(best), search.scores[best].error
+
+
+def region_rows(data: Data) -> int:
+    """Return how many rows a region may have."""
+    if isinstance(data.loss, Squared):
+        return RIDGE_REGION_ROWS
+    return max(FEWEST_REGION_ROWS, int(REGION_ROWS / np.sqrt(data.targets.shape[1])))
 
 
 def _fit(K: NDArray[np.float32], y: Floats, C: Floats, coef: Floats, loss: Any) -> None:

@@ -31,12 +31,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Learner:
-    """The data of a descent. ``spread`` is each feature's unit, 0 for features that never count."""
+    """The data of a descent: ``rows`` of X may be used; ``spread`` is each feature's unit, 0 if it never counts."""
 
     kernel: Any
     X: Any
     targets: Floats
     weights: Floats
+    rows: NDArray[np.intp]
     spread: Floats
     n_threads: int
 
@@ -45,7 +46,8 @@ class Learner:
         varying = self.spread > 0
         unit = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
         batch = self._draw(rng)
-        return unit * min(WIDTHS, key=lambda width: self._loss(width * unit, batch)[0])
+        best = min(WIDTHS, key=lambda width: self._loss(width * unit, batch)[0])
+        return np.asarray(best * unit)
 
     def descend(self, gamma: Floats, rng: np.random.Generator, advance: Callable[[float], None]) -> Floats:
         """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""
@@ -67,18 +69,19 @@ class Learner:
 
     def _draw(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return rows and cols, drawn without replacement."""
-        n = len(self.targets)
+        n = len(self.rows)
         n_rows = max(1, min(N_ROWS, n // 5))
         n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // len(self.spread)), n - n_rows)
         drawn = rng.choice(n, n_rows + n_cols, replace=False, shuffle=False)
         rng.shuffle(drawn)
-        return np.sort(drawn[:n_rows]), np.sort(drawn[n_rows:])
+        return self.rows[np.sort(drawn[:n_rows])], self.rows[np.sort(drawn[n_rows:])]
 
     def _loss(self, gamma: Floats, batch: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[float, Floats]:
         scale = gamma**self.kernel.gamma_power
         center = np.asarray(self.X[batch[1][0]], dtype=np.float64)
-        sides = []
-        for part in batch:
-            points = ((np.asarray(self.X[part], dtype=np.float64) - center) * scale).astype(np.float32)
-            sides += [np.ascontiguousarray(points), self.targets[part], self.weights[part]]
-        return neighbour_loss(*sides, self.kernel.pairwise, self.n_threads)
+
+        def side(part: NDArray[np.intp]) -> tuple[NDArray[np.float32], Floats, Floats]:
+            points = (np.asarray(self.X[part], dtype=np.float64) - center) * scale
+            return np.ascontiguousarray(points, dtype=np.float32), self.targets[part], self.weights[part]
+
+        return neighbour_loss(*side(batch[0]), *side(batch[1]), self.kernel.pairwise, self.n_threads)

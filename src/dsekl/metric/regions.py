@@ -1,7 +1,7 @@
-"""Parts of the data at full density, with rows held out.
+"""Parts of the data at full density, with rows held out that no weights were learned from.
 
 The best width of a kernel shrinks as the rows grow denser, so it must not be chosen on a thinned sample. A subtree of
-the spatial tree is a part of the space with all the rows in it.
+the spatial tree is a part of the space with all the rows in it. Few rows are one region, split in several ways.
 """
 
 from __future__ import annotations
@@ -15,33 +15,39 @@ from numpy.typing import NDArray
 from dsekl.gram.tree import random_subtrees
 
 FOLDS = 5
-"""Times that a region is split, where it is all there is."""
+"""Ways in which few rows are split."""
 
 HELD_OUT = 0.1
-"""Share of a region's rows held out, where there are many regions."""
+"""Share of many rows that is held out."""
 
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Region:
-    """Rows to fit, and rows to judge by."""
+    """Rows to fit, rows to judge by, and the split that holds these out."""
 
     fitted: Rows
     held_out: Rows
+    split: int
+
+
+def draw_splits(n: int, size: int, rng: np.random.Generator) -> list[Rows]:
+    """Return the rows that each split holds out: one split of many rows, several of at most ``size``."""
+    order = rng.permutation(n)
+    parts = np.array_split(order, FOLDS) if n <= size else [order[: max(1, round(HELD_OUT * n))]]
+    return [np.sort(part) for part in parts]
 
 
 def draw_regions(
-    points: Callable[[], NDArray[np.float32]], n: int, size: int, count: int, rng: np.random.Generator
-) -> list[Region]:
-    """Return up to ``count`` regions of at most ``size`` of n rows; few rows are one region, split in several ways."""
-    if n <= size:
-        order = rng.permutation(n)
-        parts = np.array_split(order, FOLDS)
-        return [Region(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
-    regions = []
-    for rows in random_subtrees(points(), size, count, rng):
-        shuffled = rng.permutation(rows)
-        n_out = max(1, round(HELD_OUT * len(rows)))
-        regions.append(Region(np.sort(shuffled[n_out:]), np.sort(shuffled[:n_out])))
-    return regions
+    splits: list[Rows], n: int, points: Callable[[], NDArray[np.float32]], size: int, count: int,
+    rng: np.random.Generator,
+) -> list[Region]:  # fmt: skip
+    """Return the whole of few rows for each split, or up to ``count`` regions of at most ``size`` rows of many."""
+    held_out = np.zeros(n, dtype=bool)
+    if len(splits) > 1:
+        return [Region(np.setdiff1d(np.arange(n), part), part, k) for k, part in enumerate(splits)]
+    held_out[splits[0]] = True
+    parts = [np.sort(rows) for rows in random_subtrees(points(), size, count, rng)]
+    regions = [Region(rows[~held_out[rows]], rows[held_out[rows]], 0) for rows in parts]
+    return [region for region in regions if len(region.fitted) and len(region.held_out)]

@@ -138,8 +138,8 @@ def madelon() -> None:
             print("  ", *rows[-1], flush=True)
     publish(
         "Madelon", COMMAND + " madelon",
-        "500 columns, 480 of them noise; 2,000 rows, 600 for the test. The last column is the weight of the 20 heaviest "
-        "columns.\n\n" + table(["model", "seed", "test error", "fit, s", "top 20 columns"], rows),
+        "500 columns, 480 of them noise; 2,000 rows, 600 for the test. The last column is the share of the 20 heaviest "
+        "in the distance.\n\n" + table(["model", "seed", "test error", "fit, s", "top 20 columns"], rows),
     )  # fmt: skip
 
 
@@ -192,16 +192,14 @@ def panel() -> None:
     lines = []
     for name, found in errors.items():
         lowest = min(found.values())
-        cells = [
-            f"{'**' if v <= lowest + 1e-9 else ''}{100 * v:.2f}{'**' if v <= lowest + 1e-9 else ''} ({seconds[name][k]:.1f} s)"
-            for k, v in found.items()
-        ]
+        marks = {label: "**" if value <= lowest + 1e-9 else "" for label, value in found.items()}
+        cells = [f"{marks[m]}{100 * found[m]:.2f}{marks[m]} ({seconds[name][m]:.1f} s)" for m in MODELS]
         lines.append([name, *cells])
     lines.append(["wins (ties shared)", *(f"{wins[m]:.1f}" for m in MODELS)])
     lines.append(["mean rank", *(f"{rank:.2f}" for rank in ranks)])
     publish(
         "Tables", COMMAND + " panel",
-        "Test error in per cent (for regression, the root mean squared error in per cent of the targets' deviation) and "
+        "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation) and "
         f"seconds of the fit, means over three splits; at most {MOST_TRAINING_ROWS:,} training rows.\n\n"
         + table(["data", *MODELS], lines),
     )  # fmt: skip

@@ -19,7 +19,7 @@ class Hinge(BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.0
-    settled_gap: ClassVar = 0.07
+    settled_gap: ClassVar = 0.05
     shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
@@ -42,7 +42,7 @@ class SquaredHinge(BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 2.0
-    settled_gap: ClassVar = 0.07
+    settled_gap: ClassVar = 0.05
     shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
@@ -67,7 +67,7 @@ class Logistic(BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.25
-    settled_gap: ClassVar = 0.07
+    settled_gap: ClassVar = 0.05
     shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:

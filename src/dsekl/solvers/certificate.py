@@ -31,6 +31,7 @@ def relative_gap(problem: Problem, state: State) -> float:
     primal = quadratic + float((C * loss).sum())
     dual = -quadratic - float(problem.loss.conjugate(y, coef, C).sum())
     state.loss_sum, state.loss_weight = float((weights * loss).sum()), float(weights.sum())
+    state.memory["primal"] = np.array(primal)
     gap = (primal - dual) / max(abs(primal), np.finfo(np.float64).tiny)
     rounding = ROUNDING * float(np.square(np.abs(coef).sum(axis=0)).sum()) * float(state.memory["diagonal"].max())
     lowest = -NEGATIVE * abs(primal) - rounding

@@ -71,8 +71,8 @@ class State:
 class Solver(Protocol):
     """One way to optimise."""
 
-    def default_tol(self, loss: Loss) -> float:
-        """Return the tolerance that ``tol=None`` stands for; 0 where the solver has no stopping rule of its own."""
+    def default_tol(self, problem: Problem, state: State) -> float:
+        """Return what ``tol=None`` stands for by now; 0 where the solver has no stopping rule of its own."""
 
     def validate(self) -> None:
         """Raise ValueError for a setting that makes no sense."""

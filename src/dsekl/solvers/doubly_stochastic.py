@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from dsekl.losses import Loss
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .contract import Floats, Problem, State, require
@@ -62,7 +61,7 @@ class DoublyStochastic(BaseEstimator):
     schedule: str = "inverse"
     average: bool = False
 
-    def default_tol(self, loss: Loss) -> float:
+    def default_tol(self, problem: Problem, state: State) -> float:
         return 0.0
 
     def validate(self) -> None:

@@ -30,7 +30,7 @@ from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread
-from dsekl.losses import Loss, Squared
+from dsekl.losses import Squared
 
 from .acceleration import accelerate
 from .certificate import indefinite, relative_gap
@@ -75,8 +75,15 @@ class DualAscent(BaseEstimator):
     grow: bool = True
     shrink: bool = True
 
-    def default_tol(self, loss: Loss) -> float:
-        return loss.settled_gap
+    def default_tol(self, problem: Problem, state: State) -> float:
+        """Return the gap at which predictions have settled, as a share of the loss that rows had before they joined.
+
+        The gap is relative to the objective on the training rows. Where that is far below the loss of rows not yet
+        seen, because the model can fit all it sees, they settle at a wider gap.
+        """
+        primal = float(state.memory["primal"])
+        fresh = problem.C * float(problem.weights.sum()) * float(state.memory["fresh_loss"])
+        return problem.loss.settled_gap * (max(1.0, fresh / primal) if primal > 0 else 1.0)
 
     def validate(self) -> None:
         require(self.block_size >= 1, self, "block_size", "at least 1, e.g. 2048")
@@ -103,6 +110,8 @@ class DualAscent(BaseEstimator):
                 "in_play": rank < size,
                 "early": np.array(EARLY_LEAVERS),
                 "checked": np.array(1.0),
+                "primal": np.array(0.0),
+                "fresh_loss": np.array(0.0),
                 "small": np.array(COARSE),
                 "diagonal": diagonal,
                 "scale": np.array(first.mean()),
@@ -126,7 +135,10 @@ class DualAscent(BaseEstimator):
             larger = problem.n_rows if 2 * size > problem.n_rows - FEWEST_ROWS else 2 * size
             state.memory["size"] = np.array(larger)
             rank = state.memory["rank"]
-            _predict(problem, state, np.flatnonzero((rank >= size) & (rank < larger)))
+            newcomers = np.flatnonzero((rank >= size) & (rank < larger))
+            _predict(problem, state, newcomers)
+            losses = problem.loss.value(problem.targets[newcomers], state.memory["F"][newcomers]).sum(axis=1)
+            state.memory["fresh_loss"] = np.array(np.average(losses, weights=problem.weights[newcomers]))
         if np.isfinite(slack):
             playing = _Stage(problem, state, np.flatnonzero(state.memory["in_play"]))
             state.memory["in_play"][playing.rows[playing.standing().settled(slack)]] = False

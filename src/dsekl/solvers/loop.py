@@ -20,7 +20,7 @@ def optimise(
 
     Returns the model's coefficients and why the run stopped: "tol", "validation", "max_epochs" or "interrupted".
     """
-    tol = solver.default_tol(problem.loss) if tol is None else tol
+    goal = tol
     last_epoch = state.epoch + max_epochs
     reason = "max_epochs"
     try:
@@ -33,6 +33,7 @@ def optimise(
                     progress.advance(done + fraction)
                 state.epoch += 1
                 change = float(np.linalg.norm(state.coef - before))
+                tol = solver.default_tol(problem, state) if goal is None else goal
                 name, value = solver.shortfall(problem, state, change, tol)
                 figures = {"change": change, name: value}
                 record = monitor.observe(
@@ -58,7 +59,7 @@ def optimise(
             UserWarning,
             stacklevel=2,
         )
-    if reason == "max_epochs" and tol > 0 and monitor.validation is None:
+    if reason == "max_epochs" and tol and monitor.validation is None:
         reached = f"the {name} is {value:.3g}" if np.isfinite(value) else "not every row has been met"
         warnings.warn(
             f"not converged after max_epochs={max_epochs}: {reached}, tol is {tol:.3g}. Raise max_epochs, or tol if "

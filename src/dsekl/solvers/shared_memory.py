@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread, times, transposed_times
-from dsekl.losses import Loss
 from dsekl.sampling import draw_distinct, epoch_batches
 
 from .contract import Floats, Problem, State, require
@@ -64,7 +63,7 @@ class SharedMemory(BaseEstimator):
     learning_rate: float | str = "auto"
     gradient: str = "global"
 
-    def default_tol(self, loss: Loss) -> float:
+    def default_tol(self, problem: Problem, state: State) -> float:
         return 1.0
 
     def validate(self) -> None:

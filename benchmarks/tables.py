@@ -24,10 +24,10 @@ from dsekl import DSEKLClassifier, DSEKLRegressor
 
 COMMAND = "DSEKL_DATA=... python benchmarks/tables.py"
 SEEDS = (0, 1, 2)
-MOST_TRAINING_ROWS = 20_000
+MOST_TRAINING_ROWS = 10_000
 """Of the panel, so that the support vector machines can take part."""
 
-TUNING_ROWS = 2_000
+TUNING_ROWS = 1_000
 
 
 class TunedSVM:

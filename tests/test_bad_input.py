@@ -110,11 +110,13 @@ def test_more_cols_than_points_are_clipped() -> None:
 def test_columns_of_very_different_scale_give_one_warning_that_suggests_a_scaler() -> None:
     uneven = X * [1.0, 5000.0]
     with pytest.warns(UserWarning, match="column 1 varies") as caught:
-        DSEKLClassifier(max_epochs=1).fit(uneven, y)
+        DSEKLClassifier(max_epochs=1, gamma="scale").fit(uneven, y)
     assert len(caught) == 1
+    assert "gamma='learn'" in str(caught[0].message)
     assert "StandardScaler" in str(caught[0].message)
+    DSEKLClassifier(max_epochs=1, gamma="learn").fit(uneven, y)
     DSEKLClassifier(max_epochs=1, gamma=[1.0, 1e-7]).fit(uneven, y)
-    DSEKLClassifier(max_epochs=1).fit(X * [1.0, 500.0], y)
+    DSEKLClassifier(max_epochs=1, gamma="scale").fit(X * [1.0, 500.0], y)
 
 
 def test_warm_start_refuses_other_data() -> None:

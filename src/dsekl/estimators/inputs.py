@@ -105,7 +105,8 @@ def warn_of_unequal_scales(estimator: Any, X: Any) -> None:
     large, small = (names[i] if names is not None else i for i in found[:2])
     warnings.warn(
         f"column {large!r} varies {found[2]:.0f} times as much as column {small!r}, so the kernel hardly sees the "
-        "latter. Put sklearn.preprocessing.StandardScaler before the estimator, or give gamma one value per feature.",
+        "latter. Set gamma='learn', put sklearn.preprocessing.StandardScaler before the estimator, or give gamma one "
+        "value per feature.",
         UserWarning,
         stacklevel=3,
     )

@@ -150,6 +150,31 @@ def test_constant_and_repeated_columns() -> None:
     assert model.score(strange[600:], y[600:]) > 0.85
 
 
+def test_thousands_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2000))
+    model = DSEKLClassifier(gamma="learn", random_state=0).fit(X, X[:, 7] > 0)
+    assert np.isfinite(model.gamma_).all()
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_one_hot_groups_in_the_company_of_numbers() -> None:
+    rng = np.random.default_rng(0)
+    codes, number = rng.integers(0, 6, 1200), rng.standard_normal(1200)
+    X = np.column_stack([np.eye(6)[codes], 1e4 * number])
+    y = (codes % 2 == 0) ^ (number > 0)
+    model = DSEKLClassifier(gamma="learn", random_state=0).fit(X[:800], y[:800])
+    assert model.score(X[800:], y[800:]) > 0.93
+
+
+def test_heavy_tails() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_cauchy((1200, 5))
+    y = X[:, 0] > 0
+    model = DSEKLClassifier(gamma="learn", random_state=0).fit(X[:800], y[:800])
+    assert model.score(X[800:], y[800:]) > 0.9
+
+
 def test_rows_that_never_vary_give_a_model() -> None:
     X, y = np.ones((150, 3)), np.arange(150) % 2
     assert DSEKLClassifier(gamma="learn", random_state=0).fit(X, y).score(X, y) == pytest.approx(0.5)

@@ -88,6 +88,7 @@ def solve_squared(K: Any, y: Any, C: Any, coef: Any, f: Any) -> None:
     it or without it.
     """
     ridge = ROUNDING[K.dtype.name] * float(np.trace(K))
+    K = K.copy()
     K[np.diag_indices_from(K)] += 1.0 / C + ridge
     factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     coef += cho_solve(factor, y - f - coef / C[:, None], check_finite=False)

@@ -24,7 +24,7 @@ RATE, LAST_RATE = 0.2, 0.04
 """Adam's step on the logarithms, at first and at last."""
 
 WIDTHS = 2.0 ** np.arange(-4, 13, 2)
-"""Equal weights to start from, over the number of features; the best on one batch is taken."""
+"""Equal weights to start from, as typical squared distances between rows."""
 
 Floats = NDArray[np.float64]
 
@@ -42,12 +42,16 @@ class Learner:
     n_threads: int
 
     def equal_weights(self, rng: np.random.Generator) -> Floats:
-        """Return gammas under which all features count alike, as wide as serves the mean of neighbours best."""
+        """Return equal weights: of features in units of their own, or in one unit for all, such as pixels have.
+
+        The mean of neighbours decides, and on the width.
+        """
         varying = self.spread > 0
-        unit = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
+        own = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
+        common = varying / self.spread.sum()
         batch = self._draw(rng)
-        best = min(WIDTHS, key=lambda width: self._loss(width * unit, batch)[0])
-        return np.asarray(best * unit)
+        trials = [width * unit for unit in (own, common) for width in WIDTHS]
+        return np.asarray(min(trials, key=lambda gamma: self._loss(gamma, batch)[0]))
 
     def descend(self, gamma: Floats, rng: np.random.Generator, advance: Callable[[float], None]) -> Floats:
         """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""

@@ -42,16 +42,12 @@ class Learner:
     n_threads: int
 
     def equal_weights(self, rng: np.random.Generator) -> Floats:
-        """Return equal weights: of features in units of their own, or in one unit for all, such as pixels have.
-
-        The mean of neighbours decides, and on the width.
-        """
+        """Return gammas under which all features count alike, as wide as serves the mean of neighbours best."""
         varying = self.spread > 0
-        own = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
-        common = varying / self.spread.sum()
+        unit = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
         batch = self._draw(rng)
-        trials = [width * unit for unit in (own, common) for width in WIDTHS]
-        return np.asarray(min(trials, key=lambda gamma: self._loss(gamma, batch)[0]))
+        best = min(WIDTHS, key=lambda width: self._loss(width * unit, batch)[0])
+        return np.asarray(best * unit)
 
     def descend(self, gamma: Floats, rng: np.random.Generator, advance: Callable[[float], None]) -> Floats:
         """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""

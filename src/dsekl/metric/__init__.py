@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from dsekl.kernels import Pairwise
 
 from .choice import Data, choose, region_rows
-from .descent import Learner
+from .descent import WIDTHS, Learner
 from .regions import draw_splits
-from .scales import spreads
+from .scales import common_unit, own_units, spreads
 
 __all__ = ["FEWEST_ROWS", "Choice", "can_learn", "importances", "learn"]
 
 Floats = NDArray[np.float64]
 
-EQUAL, PARTLY, LEARNED = "equal", "partly learned", "learned"
+EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "equal in one unit", "partly learned", "learned"
 
 FEWEST_ROWS = 100
 """Rows below which nothing can be learned that held-out rows could confirm."""
@@ -62,20 +62,31 @@ def learn(
     n = len(targets)
     splits = draw_splits(n, region_rows(data), rng)
     n_descents = len(splits) + (len(splits) > 1)
-    candidates: dict[str, list[Floats]] = {EQUAL: [], PARTLY: [], LEARNED: []}
 
-    def descend(number: int, rows: NDArray[np.intp]) -> dict[str, Floats]:
-        learner = Learner(kernel, X, targets, weights, rows, spread, n_threads)
-        equal = learner.equal_weights(rng)
-        learned = learner.descend(equal, rng, lambda done: advance(0.5 * (number + done) / n_descents))
-        return {EQUAL: equal, PARTLY: np.sqrt(learned * equal), LEARNED: learned}
+    def learner(held_out: NDArray[np.intp]) -> Learner:
+        rows = np.setdiff1d(np.arange(n), held_out)
+        return Learner(kernel, X, targets, weights, rows, spread, n_threads)
 
-    for number, held_out in enumerate(splits):
-        for name, gamma in descend(number, np.setdiff1d(np.arange(n), held_out)).items():
-            candidates[name].append(gamma)
-    winner, factor, best_C, error = choose(data, splits, candidates, C, rng, lambda done: advance(0.5 + 0.4 * done))
-    # Few rows: the splits have shown that learning is right, and now it may use all of them.
-    final = candidates[winner][0] if len(splits) == 1 else descend(len(splits), np.arange(n))[winner]
+    def descend(number: int, held_out: NDArray[np.intp], equal: Floats) -> dict[str, Floats]:
+        learned = learner(held_out).descend(equal, rng, lambda done: advance(0.5 * (number + done) / n_descents))
+        return {PARTLY: np.sqrt(learned * equal), LEARNED: learned}
+
+    equal, losses = {}, {}
+    for name, unit in {EQUAL: own_units(spread), ONE_UNIT: common_unit(spread)}.items():
+        # One width for all splits, or the factor that suits one would not suit another.
+        of_widths = sum(learner(held_out).losses_of_widths(unit, rng) for held_out in splits)
+        equal[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, np.min(of_widths)
+    start = min(losses, key=losses.__getitem__)
+    candidates = {name: [equal[name]] * len(splits) for name in dict.fromkeys((EQUAL, start))}
+    learned = [descend(number, held_out, equal[start]) for number, held_out in enumerate(splits)]
+    candidates |= {name: [gammas[name] for gammas in learned] for name in (PARTLY, LEARNED)}
+    winner, factor, best_C, error = choose(
+        data, splits, candidates, PARTLY, C, rng, lambda done: advance(0.5 + 0.4 * done)
+    )
+    final = candidates[winner][0]
+    if len(splits) > 1 and winner not in equal:
+        # Few rows: the splits have shown that learning is right, and now it may use all of them.
+        final = descend(len(splits), splits[0][:0], equal[start])[winner]
     return Choice(factor * final, best_C, winner, error)
 
 

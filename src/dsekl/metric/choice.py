@@ -6,7 +6,7 @@ in them. A search walks over widths and C in factors of 2 and 4, from where the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ REGION_ROWS = 3_000
 FEWEST_REGION_ROWS, RIDGE_REGION_ROWS = 1_000, 1_500
 """Rows of a region: fewer for many outputs, each of which costs their square, and for ridge, which costs their cube."""
 
-FEW_REGIONS, MANY_REGIONS = 4, 16
-"""Regions that decide on the weights, and on the width and C."""
+FEW_ROWS, MANY_ROWS = 12_000, 48_000
+"""Rows, in all regions together, that decide on the weights, and on the width and C."""
 
 WIDTH_STEP, C_STEP = 2.0, 4.0
 FIRST_C = 4.0
@@ -39,12 +39,16 @@ SMALL = 1e-3
 MARGIN_WEIGHT = 1e-2
 """Weight of the mean loss beside the error, which alone often ties."""
 
-DOUBT = 0.5
-"""Standard errors by which weights must beat simpler ones."""
+DOUBT = 1.0
+"""Standard errors of the difference by which weights must beat simpler ones."""
 
 Floats = NDArray[np.float64]
 Setting = tuple[int, int]
-"""Steps of the width and of C from the start."""
+"""Steps of the width and of C from where the neighbours' mean would have them."""
+
+STARTS: list[Setting] = [(0, 0), (-2, 0), (-4, 0)]
+"""Where a search looks first: the neighbours' mean likes a narrow kernel, and between a narrow one, which takes the
+nearest row's word, and a wide one there may be a hill."""
 
 
 @dataclass(frozen=True)
@@ -62,45 +66,54 @@ class Data:
 
 @dataclass(frozen=True)
 class Score:
-    """A setting's error on held-out rows with its uncertainty, and what settings are ranked by."""
+    """What a setting made of the held-out rows: how wrong each is, and by what settings are ranked, row by row."""
 
-    error: float
-    doubt: float
-    rank: float
+    errors: Floats
+    ranks: Floats
+    weights: Floats
+
+    @property
+    def error(self) -> float:
+        return float(np.average(self.errors, weights=self.weights))
+
+    @property
+    def rank(self) -> float:
+        return float(np.average(self.ranks, weights=self.weights))
+
+    def clearly_better(self, other: Score) -> bool:
+        """Tell whether the same rows rank lower by more than doubt."""
+        gain = other.ranks - self.ranks
+        mean = float(np.average(gain, weights=self.weights))
+        deviation = float(np.sqrt(np.average((gain - mean) ** 2, weights=self.weights) / len(gain)))
+        return mean > DOUBT * deviation
 
 
 class Search:
     """Settings tried for one kind of weights, given as the gammas that were learned without each split's rows."""
 
-    def __init__(
-        self, data: Data, splits: list[Rows], gammas: list[Floats], C: float | None, n_regions: int,
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        self.data, self.gammas, self.C = data, gammas, C
-        self.regions = draw_regions(splits, len(data.targets), self._points, region_rows(data), n_regions, rng)
+    def __init__(self, data: Data, regions: list[Region], gammas: list[Floats], C: float | None) -> None:
+        self.data, self.regions, self.gammas, self.C = data, regions, gammas, C
         self.scores: dict[Setting, Score] = {}
 
-    def run(self, start: Setting = (0, 0)) -> Setting:
-        """Walk from ``start`` to a setting that is better than its neighbours."""
-        best = start
-        self._try([best])
+    def run(self, starts: Sequence[Setting] = STARTS) -> Setting:
+        """Walk from the best of ``starts`` to a setting that is better than its neighbours."""
+        self._try(list(starts))
+        best = self._best()
         while True:
             steps = [(1, 0), (-1, 0)] + ([] if self.C is not None else [(0, 1), (0, -1)])
             near = [(best[0] + width, best[1] + C) for width, C in steps]
             self._try([s for s in near if max(map(abs, s)) <= MOST_STEPS])
-            winner = min(self.scores, key=lambda s: self.scores[s].rank)
+            winner = self._best()
             if winner == best:
                 return best
             best = winner
 
+    def _best(self) -> Setting:
+        return min(self.scores, key=lambda setting: self.scores[setting].rank)
+
     def width_and_C(self, setting: Setting) -> tuple[float, float]:
         """Return what a setting stands for: the factor of gamma, and C."""
         return WIDTH_STEP ** setting[0], FIRST_C * C_STEP ** setting[1] if self.C is None else self.C
-
-    def _points(self) -> NDArray[np.float32]:
-        """Return all rows, scaled: where the regions are cut from."""
-        scale = (self.gammas[0] ** self.data.kernel.gamma_power).astype(np.float32)
-        return np.asarray(np.asarray(self.data.X, dtype=np.float32) * scale)
 
     def _try(self, settings: list[Setting]) -> None:
         new = [setting for setting in settings if setting not in self.scores]
@@ -109,10 +122,7 @@ class Search:
         found = spread(lambda region: self._judge(region, new), self.regions, self.data.n_threads)
         for k, setting in enumerate(new):
             errors, losses, weights = np.concatenate([judged[k] for judged in found], axis=1)
-            error = float(np.average(errors, weights=weights))
-            deviation = float(np.sqrt(np.average((errors - error) ** 2, weights=weights) / len(errors)))
-            rank = error + MARGIN_WEIGHT * float(np.average(losses, weights=weights))
-            self.scores[setting] = Score(error, deviation, rank)
+            self.scores[setting] = Score(errors, errors + MARGIN_WEIGHT * losses, weights)
 
     def _judge(self, region: Region, settings: list[Setting]) -> list[NDArray[np.float64]]:
         """Return three lines for each setting: errors, losses and weights of the held-out rows."""
@@ -141,27 +151,40 @@ class Search:
 
 
 def choose(
-    data: Data, splits: list[Rows], candidates: dict[str, list[Floats]], C: float | None, rng: np.random.Generator,
-    advance: Callable[[float], None],
+    data: Data, splits: list[Rows], candidates: dict[str, list[Floats]], middle: str, C: float | None,
+    rng: np.random.Generator, advance: Callable[[float], None],
 ) -> tuple[str, float, float, float]:  # fmt: skip
     """Return the name of the best weights, the factor of their gamma, C, and the error on held-out rows.
 
-    The candidates go from the simplest on; weights that are not simpler must be better by more than doubt.
+    The candidates go from the simplest on; weights that are not simpler must be clearly better. ``middle`` names the
+    candidate that lies between the others.
     """
-    seed = int(rng.integers(2**31))
+    # The same regions for all, or the luck of the draw would decide; they are cut by the most middling of the metrics.
+    regions = _regions(data, splits, candidates[middle][0], FEW_ROWS, rng)
     winner, best, search = "", (0, 0), None
     for done, (name, gammas) in enumerate(candidates.items()):
         advance(done / (len(candidates) + 1))
-        trial = Search(data, splits, gammas, C, FEW_REGIONS, np.random.default_rng(seed))
+        trial = Search(data, regions, gammas, C)
         setting = trial.run()
-        if search is None or trial.scores[setting].rank < search.scores[best].rank - DOUBT * search.scores[best].doubt:
+        if search is None or trial.scores[setting].clearly_better(search.scores[best]):
             winner, best, search = name, setting, trial
     assert search is not None
     if len(splits) == 1:
         advance(len(candidates) / (len(candidates) + 1))
-        search = Search(data, splits, candidates[winner], C, MANY_REGIONS, np.random.default_rng(seed + 1))
-        best = search.run(best)
+        search = Search(data, _regions(data, splits, candidates[winner][0], MANY_ROWS, rng), candidates[winner], C)
+        best = search.run([best])
     return winner, *search.width_and_C(best), search.scores[best].error
+
+
+def _regions(data: Data, splits: list[Rows], gamma: Floats, n_rows: int, rng: np.random.Generator) -> list[Region]:
+    """Return regions of ``n_rows`` rows in all, neighbours by the metric ``gamma``."""
+
+    def points() -> NDArray[np.float32]:
+        scale = (gamma**data.kernel.gamma_power).astype(np.float32)
+        return np.asarray(np.asarray(data.X, dtype=np.float32) * scale)
+
+    size = region_rows(data)
+    return draw_regions(splits, len(data.targets), points, size, n_rows // size, rng)
 
 
 def region_rows(data: Data) -> int:

@@ -41,13 +41,10 @@ class Learner:
     spread: Floats
     n_threads: int
 
-    def equal_weights(self, rng: np.random.Generator) -> Floats:
-        """Return gammas under which all features count alike, as wide as serves the mean of neighbours best."""
-        varying = self.spread > 0
-        unit = np.where(varying, 1.0 / np.where(varying, self.spread, 1.0), 0.0) / varying.sum()
+    def losses_of_widths(self, unit: Floats, rng: np.random.Generator) -> Floats:
+        """Return the loss of the neighbours' mean at each of ``WIDTHS``, on one batch."""
         batch = self._draw(rng)
-        best = min(WIDTHS, key=lambda width: self._loss(width * unit, batch)[0])
-        return np.asarray(best * unit)
+        return np.array([self._loss(width * unit, batch)[0] for width in WIDTHS])
 
     def descend(self, gamma: Floats, rng: np.random.Generator, advance: Callable[[float], None]) -> Floats:
         """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""

@@ -1,4 +1,4 @@
-"""The unit of each feature, so that columns in any units start alike."""
+"""The units of the features: each its own, so that columns in any units start alike, or one for all."""
 
 from __future__ import annotations
 
@@ -28,3 +28,14 @@ def spreads(X: Any, manhattan: bool) -> NDArray[np.float64]:
     # A column that varies in the tails alone has nothing else to be measured by.
     deviation = np.where((deviation == 0) & (high > low), some.std(axis=0), deviation)
     return np.asarray(deviation if manhattan else deviation**2)
+
+
+def own_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return gammas under which all features that vary count alike, and two rows are typically 1 apart."""
+    varying = spread > 0
+    return np.asarray(np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0) / varying.sum())
+
+
+def common_unit(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one gamma for all features that vary, as for pixels: what varies more counts for more."""
+    return np.asarray(np.where(spread > 0, 1.0 / spread.sum(), 0.0))

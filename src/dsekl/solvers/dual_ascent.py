@@ -44,6 +44,9 @@ COARSE, FINE = 0.05, 1e-5
 EARLY_LEAVERS = 0.05
 """Share of the rows that leave the play each epoch that may be wrong to do so; a tenth when they are found too many."""
 
+WIDEST_GAP = 0.3
+"""No run ends of itself further from the optimum than this."""
+
 OPTIMISM = 1.25
 """What the gap turns out to be, over its estimate while rows were away: about 1.2 on MNIST."""
 
@@ -83,7 +86,7 @@ class DualAscent(BaseEstimator):
         """
         primal = float(state.memory["primal"])
         fresh = problem.C * float(problem.weights.sum()) * float(state.memory["fresh_loss"])
-        return problem.loss.settled_gap * (max(1.0, fresh / primal) if primal > 0 else 1.0)
+        return min(WIDEST_GAP, problem.loss.settled_gap * (max(1.0, fresh / primal) if primal > 0 else 1.0))
 
     def validate(self) -> None:
         require(self.block_size >= 1, self, "block_size", "at least 1, e.g. 2048")

@@ -30,7 +30,9 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/gram.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/stopping.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/matrix.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,8 +1,8 @@
 """A learned metric: one gamma per feature, and the width and C that go with it.
 
-``descent`` learns the weights of the features by doubly stochastic gradient steps, ``regions`` draws parts of the data
-at full density, and ``choice`` lets held-out rows in them decide between the learned weights and equal ones, and on
-the width and C. ``learn`` is the three in a row.
+``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
+beside them, ``regions`` draws parts of the data at full density, and ``choice`` lets held-out rows in them decide
+between the candidates, and on the width and C. ``learn`` is the four in a row.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 from dsekl.kernels import Pairwise
 
-from .choice import Data, choose, region_rows
-from .descent import WIDTHS, Learner
+from .candidates import EQUAL, PARTLY, Candidates
+from .choice import FIRST_C, Data, choose, region_rows
 from .regions import draw_splits
-from .scales import common_unit, own_units, spreads
+from .scales import spreads
 
 __all__ = ["FEWEST_ROWS", "Choice", "can_learn", "importances", "learn"]
 
 Floats = NDArray[np.float64]
-
-EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "equal in one unit", "partly learned", "learned"
 
 FEWEST_ROWS = 100
 """Rows below which nothing can be learned that held-out rows could confirm."""
@@ -39,6 +37,8 @@ class Choice:
     C: float
     weights: str
     error: float
+    whole: bool = True
+    """False if Ctrl-C ended the search: then these are the best weights so far."""
 
 
 def can_learn(kernel: Any) -> bool:
@@ -59,34 +59,20 @@ def learn(
     spread = spreads(X, kernel.pairwise is Pairwise.MANHATTAN)
     if not spread.any():
         return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, EQUAL, np.nan)
-    n = len(targets)
-    splits = draw_splits(n, region_rows(data), rng)
-    n_descents = len(splits) + (len(splits) > 1)
-
-    def learner(held_out: NDArray[np.intp]) -> Learner:
-        rows = np.setdiff1d(np.arange(n), held_out)
-        return Learner(kernel, X, targets, weights, rows, spread, n_threads)
-
-    def descend(number: int, held_out: NDArray[np.intp], equal: Floats) -> dict[str, Floats]:
-        learned = learner(held_out).descend(equal, rng, lambda done: advance(0.5 * (number + done) / n_descents))
-        return {PARTLY: np.sqrt(learned * equal), LEARNED: learned}
-
-    equal, losses = {}, {}
-    for name, unit in {EQUAL: own_units(spread), ONE_UNIT: common_unit(spread)}.items():
-        # One width for all splits, or the factor that suits one would not suit another.
-        of_widths = sum(learner(held_out).losses_of_widths(unit, rng) for held_out in splits)
-        equal[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, np.min(of_widths)
-    start = min(losses, key=losses.__getitem__)
-    candidates = {name: [equal[name]] * len(splits) for name in dict.fromkeys((EQUAL, start))}
-    learned = [descend(number, held_out, equal[start]) for number, held_out in enumerate(splits)]
-    candidates |= {name: [gammas[name] for gammas in learned] for name in (PARTLY, LEARNED)}
-    winner, factor, best_C, error = choose(
-        data, splits, candidates, PARTLY, C, rng, lambda done: advance(0.5 + 0.4 * done)
-    )
-    final = candidates[winner][0]
-    if len(splits) > 1 and winner not in equal:
+    splits = draw_splits(len(targets), region_rows(data), rng)
+    candidates = Candidates.of(data, splits, spread, rng)
+    # Until the held-out rows have decided, the simplest weights are the best that can be said.
+    so_far = Choice(candidates.equal[EQUAL], FIRST_C if C is None else C, EQUAL, np.nan, whole=False)
+    try:
+        gammas = candidates.learned(lambda done: advance(0.5 * done))
+        verdict = choose(data, splits, gammas, PARTLY, C, rng, lambda done: advance(0.5 + 0.4 * done))
+        winner, factor, best_C, error = verdict
+        so_far = Choice(factor * gammas[winner][0], best_C, winner, error, whole=False)
         # Few rows: the splits have shown that learning is right, and now it may use all of them.
-        final = descend(len(splits), splits[0][:0], equal[start])[winner]
+        few = len(splits) > 1
+        final = candidates.from_all_rows(winner, lambda done: advance(0.9 + 0.1 * done)) if few else gammas[winner][0]
+    except KeyboardInterrupt:
+        return so_far
     return Choice(factor * final, best_C, winner, error)
 
 

@@ -31,14 +31,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Learner:
-    """The data of a descent: ``rows`` of X may be used; ``spread`` is each feature's unit, 0 if it never counts."""
+    """The data of a descent, of which ``rows`` may be used."""
 
     kernel: Any
     X: Any
     targets: Floats
     weights: Floats
     rows: NDArray[np.intp]
-    spread: Floats
     n_threads: int
 
     def losses_of_widths(self, unit: Floats, rng: np.random.Generator) -> Floats:
@@ -68,7 +67,7 @@ class Learner:
         """Return rows and cols, drawn without replacement."""
         n = len(self.rows)
         n_rows = max(1, min(N_ROWS, n // 5))
-        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // len(self.spread)), n - n_rows)
+        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // self.X.shape[1]), n - n_rows)
         drawn = rng.choice(n, n_rows + n_cols, replace=False, shuffle=False)
         rng.shuffle(drawn)
         return self.rows[np.sort(drawn[:n_rows])], self.rows[np.sort(drawn[n_rows:])]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from dsekl import gram
 from dsekl.gram import spread
@@ -119,7 +120,9 @@ class Search:
         new = [setting for setting in settings if setting not in self.scores]
         if not new:
             return
-        found = spread(lambda region: self._judge(region, new), self.regions, self.data.n_threads)
+        # The regions have the threads; BLAS with threads of its own in each of them is up to ten times slower.
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = spread(lambda region: self._judge(region, new), self.regions, self.data.n_threads)
         for k, setting in enumerate(new):
             errors, losses, weights = np.concatenate([judged[k] for judged in found], axis=1)
             self.scores[setting] = Score(errors, errors + MARGIN_WEIGHT * losses, weights)

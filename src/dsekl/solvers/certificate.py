@@ -36,7 +36,8 @@ def relative_gap(problem: Problem, state: State) -> float:
     rounding = ROUNDING * float(np.square(np.abs(coef).sum(axis=0)).sum()) * float(state.memory["diagonal"].max())
     lowest = -NEGATIVE * abs(primal) - rounding
     if state.memory["in_play"].all() and not (gap >= -NEGATIVE and quadratic >= lowest):
-        raise indefinite(problem, f"a duality gap of {gap:.3g}")
+        negative = f"coef' K coef = {2 * quadratic:.3g}" if quadratic < lowest else f"a duality gap of {gap:.3g}"
+        raise indefinite(problem, negative)
     return gap
 
 

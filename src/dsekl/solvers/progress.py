@@ -1,7 +1,8 @@
 """A progress bar on a terminal, a log line a time elsewhere, nothing where nobody asked.
 
 ``verbose="auto"`` shows a bar only on a terminal and only for runs that last; ``verbose=1`` shows it at once and,
-where there is no terminal, logs each epoch; ``verbose=0`` is silent. The log is the standard logger ``dsekl``.
+where there is no terminal, logs each epoch; ``verbose=0`` is silent. The log is the standard logger ``dsekl``: each
+epoch is a line at the level DEBUG, or INFO where ``verbose=1`` asks for it.
 """
 
 from __future__ import annotations
@@ -48,8 +49,7 @@ class Progress:
     def report(self, record: dict[str, Any]) -> None:
         """Take an epoch's figures into the bar's text, or log them."""
         self._words = "  ".join(f"{name} {_brief(value)}" for name, value in record.items() if value is not None)
-        if self._eager and not sys.stderr.isatty():
-            logger.info(self._words)
+        logger.log(logging.INFO if self._eager and not sys.stderr.isatty() else logging.DEBUG, self._words)
 
     def _wanted(self) -> bool:
         waited = time.monotonic() - self._started >= PATIENCE_SECONDS

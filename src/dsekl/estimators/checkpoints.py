@@ -48,7 +48,7 @@ class Keeper:
 
     def write(self) -> None:
         """Write now. A disk that is full costs a warning and leaves the last checkpoint as it was."""
-        if self._path is None or self._run.identity is None:
+        if self._path is None or self._run.identity is None or not (self._run.ground is None or self._run.ground.whole):
             return
         arrays: dict[str, Any] = {}
         header = {

@@ -42,6 +42,14 @@ def take_up(estimator: Any, X: Any, targets: Any, weights: Any) -> Run:
 def put_down(estimator: Any, run: Run, keeper: checkpoints.Keeper) -> None:
     """Keep a run whose state is whole for the next fit, and say how to go on with one that Ctrl-C has stopped."""
     keeper.write()
+    if run.ground is not None and not run.ground.whole:
+        warnings.warn(
+            "stopped by Ctrl-C while gamma was learned; the model is one epoch with the best weights so far. Call fit "
+            "again for a whole one, or give gamma and C.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return
     if estimator.warm_start:
         estimator._run = replace(run, monitor=None)
     if run.monitor is not None and run.monitor.reason == "interrupted":

@@ -29,6 +29,8 @@ class Ground:
     """What learning gamma told beside it."""
     randomness: Mapping[str, Any]
     """State of the random numbers after all that."""
+    whole: bool = True
+    """False if Ctrl-C came while gamma was learned: good for a model now, and not to go on from."""
 
 
 @dataclass

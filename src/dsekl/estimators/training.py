@@ -105,7 +105,11 @@ def train(
             raise
 
     hooks = Hooks(listeners.before_epoch, keeper.write_if_due, after_epoch)
-    solvers.optimise(solver, problem, state, monitor, estimator.max_epochs, estimator.tol, estimator.verbose, hooks)
+    # Stopped before the first epoch, a fit is one epoch long: on a sample of many rows, a second or two.
+    n_epochs, whole = (estimator.max_epochs, True) if run.ground.whole else (1, False)
+    solvers.optimise(solver, problem, state, monitor, n_epochs, estimator.tol, estimator.verbose, hooks, warn=whole)
+    if not whole:
+        monitor.reason = "interrupted"
     for name, value in fitted().items():
         setattr(estimator, name, value)
     estimator.stop_reason_ = monitor.reason
@@ -192,7 +196,8 @@ def _settle(
         )
     importances = metric.importances(found.gamma, examples.X, kernel.pairwise)
     told = {"metric_": found.weights, "feature_importances_": importances}
-    return Ground(resolve_gamma(found.gamma, kernel, examples.X, rng), found.C, told, rng.bit_generator.state)
+    gamma = resolve_gamma(found.gamma, kernel, examples.X, rng)
+    return Ground(gamma, found.C, told, rng.bit_generator.state, found.whole)
 
 
 def _gram(estimator: Any, kernel: Any, gamma: Any, X: Any, n_threads: int) -> gram.Gram:

@@ -14,13 +14,14 @@ from dsekl import expansions, gram, kernels, metric, solvers
 from dsekl.gram.structured import select
 from dsekl.kernels import ObjectKernel, Precomputed
 from dsekl.solvers import Monitor, Problem, Progress, State, Validation
+from dsekl.stored import StoredRows
 
 from . import inputs
 from .parameters import MEGABYTE, generator, resolve_dtype, resolve_gamma, thread_count
 
 Floats = NDArray[np.float64]
 QUERY_ROWS = 2**16
-"""Rows that a prediction places at a time."""
+"""Rows that a prediction places at a time; fewer of wide rows."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Examples:
         """Return some of the examples; of a ``square`` kernel matrix, the columns go with the rows."""
         if square:
             X = self.X[np.ix_(indices, indices)]
+        elif isinstance(self.X, StoredRows):
+            X = self.X.subset(indices)
         elif sparse.issparse(self.X):
             X = self.X[indices]
         else:
@@ -112,7 +115,10 @@ def evaluate(estimator: Any, X: Any) -> Floats:
     X = inputs.query_rows(estimator, kernels.resolve(estimator.kernel), X)
     basis = estimator.basis_.threaded(thread_count(estimator.n_jobs))
     n_queries = X.shape[0] if hasattr(X, "shape") else len(X)
-    parts = [slice(start, start + QUERY_ROWS) for start in range(0, n_queries, QUERY_ROWS)]
+    # Raw, as points and in spatial order: up to 16 bytes for each entry.
+    n_features = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
+    size = min(QUERY_ROWS, max(1024, estimator.memory_budget * MEGABYTE // (16 * n_features)))
+    parts = [slice(start, start + size) for start in range(0, n_queries, size)]
     everything = slice(None)
     values = [basis.at(X[part]).product(everything, everything, estimator.dual_coef_) for part in parts]
     return np.concatenate(values)

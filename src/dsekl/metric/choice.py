@@ -19,7 +19,7 @@ from dsekl.losses import Squared
 from dsekl.solvers.coordinate import descend, solve_squared
 
 from .distance import Distance
-from .regions import Region, Rows, draw_regions
+from .regions import Region, Rows, Scaled, draw_regions
 
 REGION_ROWS = 3_000
 FEWEST_REGION_ROWS, RIDGE_REGION_ROWS = 1_000, 1_500
@@ -97,10 +97,9 @@ class Search:
         """Return what a setting stands for: the factor of gamma, and C."""
         return WIDTH_STEP ** setting[0], FIRST_C * C_STEP ** setting[1] if self.C is None else self.C
 
-    def _points(self) -> NDArray[np.float32]:
+    def _points(self) -> Scaled:
         """Return all rows, scaled: where the regions are cut from."""
-        scale = (self.gammas[0] ** self.data.kernel.gamma_power).astype(np.float32)
-        return np.asarray(np.asarray(self.data.X, dtype=np.float32) * scale)
+        return Scaled(self.data.X, (self.gammas[0] ** self.data.kernel.gamma_power).astype(np.float32))
 
     def _try(self, settings: list[Setting]) -> None:
         new = [setting for setting in settings if setting not in self.scores]

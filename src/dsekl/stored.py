@@ -11,6 +11,7 @@ import errno
 import mmap
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from threading import Lock
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 PART_ENTRIES = 2**20
 """Entries that a pass over all rows holds at a time."""
 
-BITE_BYTES = 2**25
+BITE_BYTES = 2**24
 """Span of the file that is touched before its pages are released."""
 
 LARGEST_PAGE = 2**21
@@ -81,7 +82,11 @@ class StoredRows:
         out = np.empty((len(places), *source.shape[1:]), dtype=self.dtype)
         mapping = mapping_of(source)
         for part in self._bites(ascending):
-            out[part if order is None else order[part]] = source[ascending[part]]
+            bite = ascending[part]
+            # A stretch is copied at once; single rows would be gathered first.
+            stretch = bool((np.diff(bite) == 1).all())
+            rows_there = source[bite[0] : bite[-1] + 1] if stretch else source[bite]
+            out[part if order is None else order[part]] = rows_there
             if mapping is not None and hasattr(mapping, "madvise"):
                 mapping.madvise(mmap.MADV_DONTNEED)
         return out
@@ -106,7 +111,8 @@ class RowFile:
         self._bytes = n_rows * n_features * self._dtype.itemsize
         self._lock = Lock()
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (the object is the context)
-        self._file.truncate(self._bytes)
+        with self._words_for_a_full_disk():
+            self._file.truncate(self._bytes)
         source = np.memmap(self._file, self._dtype, "r", shape=(n_rows, n_features))
         self.rows = StoredRows(np.asarray(source))
 
@@ -127,18 +133,23 @@ class RowFile:
             self._put(int(places[stretch[0]]), rows[stretch])
 
     def _put(self, first: int, rows: NDArray[Any]) -> None:
+        with self._lock, self._words_for_a_full_disk():
+            self._file.seek(first * self.rows.row_bytes)
+            self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
+            self._file.flush()
+
+    @contextmanager
+    def _words_for_a_full_disk(self) -> Iterator[None]:
         try:
-            with self._lock:
-                self._file.seek(first * self.rows.row_bytes)
-                self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
-                self._file.flush()
+            yield
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            self._file.close()
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             raise OSError(
                 error.errno,
-                f"the folder for temporary files, {tempfile.gettempdir()}, has no space for {self._bytes:,} bytes, "
-                "which the points of a mapped X need; free some, or set TMPDIR to a folder that has it",
+                f"the folder for temporary files, {tempfile.gettempdir()}, cannot hold {self._bytes:,} bytes, which "
+                "the points of a mapped X need; free some, or set TMPDIR to a folder that can",
             ) from error
 
 

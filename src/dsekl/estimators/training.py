@@ -115,9 +115,9 @@ def evaluate(estimator: Any, X: Any) -> Floats:
     X = inputs.query_rows(estimator, kernels.resolve(estimator.kernel), X)
     basis = estimator.basis_.threaded(thread_count(estimator.n_jobs))
     n_queries = X.shape[0] if hasattr(X, "shape") else len(X)
-    # Raw, as points and in spatial order: up to 16 bytes for each entry.
+    # Raw, as points and in spatial order, each entry takes up to 16 bytes: half the budget for all of them.
     n_features = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
-    size = min(QUERY_ROWS, max(1024, estimator.memory_budget * MEGABYTE // (16 * n_features)))
+    size = min(QUERY_ROWS, max(1024, estimator.memory_budget * MEGABYTE // (32 * n_features)))
     parts = [slice(start, start + size) for start in range(0, n_queries, size)]
     everything = slice(None)
     values = [basis.at(X[part]).product(everything, everything, estimator.dual_coef_) for part in parts]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.stored import RowFile, StoredRows, row_parts
+from dsekl.stored import RowFile, StoredRows, parts, row_parts
 
 
 def refuse_overflow(norms: NDArray[Any]) -> None:
@@ -44,10 +44,9 @@ class Placement:
         return Placement(center, scale, dtype)
 
     def dense(self, X: Any) -> NDArray[Any]:
-        """Return the points of rows, dense and contiguous, made a few thousand rows at a time."""
+        """Return the points of rows, dense and contiguous, made a part at a time."""
         points = np.empty(X.shape, dtype=self.dtype)
-        for start in range(0, X.shape[0], 4096):
-            part = slice(start, start + 4096)
+        for part in parts(X):
             raw = X[part].toarray() if sparse.issparse(X) else X[part]
             points[part] = (raw if self.center is None else raw - self.center) * self.scale
         return points

@@ -28,7 +28,7 @@ def stored_in_order(
     """
     starts_leaf = np.zeros(len(X), dtype=np.bool_)
     with RowFile(*X.shape, placement.dtype) as file:
-        # Each thread holds the points of a node twice, as they come and as they go.
+        # Each thread holds the points of a node twice, as they come and as they go; half the budget is for all of them.
         most_rows = max(LEAF, budget // (4 * n_threads * file.rows.row_bytes))
         order, nodes = _coarse_order(placement, X, most_rows)
         place = np.empty_like(order)

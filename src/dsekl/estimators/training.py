@@ -14,6 +14,7 @@ from dsekl import expansions, gram, kernels, metric, solvers
 from dsekl.gram.structured import select
 from dsekl.kernels import ObjectKernel, Precomputed
 from dsekl.solvers import Hooks, Monitor, Problem, Progress, Validation
+from dsekl.stored import StoredRows
 
 from . import inputs
 from .callbacks import Listeners
@@ -24,7 +25,7 @@ from .runs import Ground
 
 Floats = NDArray[np.float64]
 QUERY_ROWS = 2**16
-"""Rows that a prediction places at a time."""
+"""Rows that a prediction places at a time; fewer of wide rows."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Examples:
         """Return some of the examples; of a ``square`` kernel matrix, the columns go with the rows."""
         if square:
             X = self.X[np.ix_(indices, indices)]
+        elif isinstance(self.X, StoredRows):
+            X = self.X.subset(indices)
         elif sparse.issparse(self.X):
             X = self.X[indices]
         else:
@@ -163,7 +166,10 @@ def evaluate(estimator: Any, X: Any) -> Floats:
     X = inputs.query_rows(estimator, kernels.resolve(estimator.kernel), X)
     basis = estimator.basis_.threaded(thread_count(estimator.n_jobs))
     n_queries = X.shape[0] if hasattr(X, "shape") else len(X)
-    parts = [slice(start, start + QUERY_ROWS) for start in range(0, n_queries, QUERY_ROWS)]
+    # Raw, as points and in spatial order, each entry takes up to 16 bytes: half the budget for all of them.
+    n_features = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
+    size = min(QUERY_ROWS, max(1024, estimator.memory_budget * MEGABYTE // (32 * n_features)))
+    parts = [slice(start, start + size) for start in range(0, n_queries, size)]
     everything = slice(None)
     values = [basis.at(X[part]).product(everything, everything, estimator.dual_coef_) for part in parts]
     return np.concatenate(values)

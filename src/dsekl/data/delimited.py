@@ -27,17 +27,20 @@ class DelimitedTable:
 
     def __init__(self, path: Path, header: bool | None = None, delimiter: str | None = None) -> None:
         self.path = path
-        lines = list(islice(self._lines(), SAMPLE_ROWS))
+        # Bytes that are not UTF-8 are for the reading of the rows to find, which can name the column by then.
+        lines = list(islice(self._lines("replace"), SAMPLE_ROWS))
         self.delimiter = delimiter or find_delimiter(lines)
-        line, first = next(self._rows(), (0, []))
+        line, first = next(self._rows("replace"), (0, []))
         if not first:
             raise DataFileError(path, "is empty; give a file with a row for each example")
         self.has_header = looks_like_header(first) if header is None else header
         self.names = column_names(first, self.has_header)
+        if any("\ufffd" in name for name in self.names):
+            next(self._rows())
         for place, name in enumerate(self.names):
             if name in self.names[:place]:
                 raise DataFileError(f"{path}:{line}", "stands in the header more than once; rename one of them", name)
-        if self.has_header and next(islice(self._rows(), 1, None), None) is None:
+        if self.has_header and next(islice(self._rows("replace"), 1, None), None) is None:
             raise DataFileError(path, "has a header and no rows")
 
     def chunks(self, texts: frozenset[str] = frozenset()) -> Iterator[Chunk]:
@@ -90,16 +93,16 @@ class DelimitedTable:
             )
         return rows
 
-    def _lines(self) -> Iterator[str]:
-        with opened(self.path) as stream:
+    def _lines(self, errors: str = "strict") -> Iterator[str]:
+        with opened(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors, newline="") as text:
             try:
-                yield from io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+                yield from text
             except UnicodeDecodeError as error:
                 raise self._undecodable() from error
 
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+    def _rows(self, errors: str = "strict") -> Iterator[tuple[int, list[str]]]:
         """Read rows with the line on which each begins: exact, and slow."""
-        reader = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
+        reader = csv.reader(self._lines(errors), delimiter=self.delimiter, strict=True)
         line = 1
         try:
             for row in reader:
@@ -139,9 +142,7 @@ class DelimitedTable:
         return DataFileError(self.path, "changed while it was read")
 
     def _column_after(self, text: str) -> str | None:
-        """Return the name of the column in which a line goes on after ``text``, if the names are known by now."""
-        if not hasattr(self, "names"):
-            return None
+        """Return the name of the column in which a line goes on after ``text``."""
         place = len(next(csv.reader([text], delimiter=self.delimiter), [""])) - 1
         return self.names[place] if place < len(self.names) else None
 

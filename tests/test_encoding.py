@@ -40,7 +40,7 @@ def taught(path: Path, **options: Any) -> tuple[Recipe, Any, Any]:
 def encoded(recipe: Recipe, path: Path) -> tuple[np.ndarray, list[str]]:
     """Return new rows as X, and the notes."""
     notes: list[str] = []
-    parts = [rows for _, rows in recipe.encoded(open_table(path), with_target=False, notes=notes)]
+    parts = [rows.X for rows in recipe.encoded(open_table(path), with_target=False, notes=notes)]
     return np.concatenate(parts), notes
 
 
@@ -97,7 +97,7 @@ def test_columns_without_a_header_go_by_place_with_or_without_the_target(tmp_pat
     with_target, _ = encoded(recipe, write(tmp_path, "a,1,2\n", "new.csv"))
     without, _ = encoded(recipe, write(tmp_path, "1,2\n", "new.csv"))
     assert with_target.tolist() == without.tolist() == [[1, 2]]
-    with pytest.raises(DataFileError, match="has 4 columns; .* the 3 of the training file .* or the 2 without"):
+    with pytest.raises(DataFileError, match=r"has 4 columns; .* the 3 of the training file .* or the 2 without"):
         encoded(recipe, write(tmp_path, "1,2,3,4\n", "new.csv"))
 
 

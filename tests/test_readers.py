@@ -130,11 +130,10 @@ def test_missing_values_are_not_numbers(tmp_path: Path) -> None:
 def test_chunks_cut_no_quoted_field_and_places_stay_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contract_module, "MOST_ROWS", 2)
     path = write(tmp_path, 'a,b\n1,2\n3,4\n5,"x\ny\nz"\n\n6,7\n8,9,10\n')
-    found = []
     with pytest.raises(DataFileError, match=r"table\.csv:9: has 3 fields, not 2"):
-        for chunk in opened(path).chunks(frozenset("ab")):
-            found += list(zip(chunk.column("a"), chunk.column("b"), strict=True))
-    assert found == [("1", "2"), ("3", "4"), ("5", "x\ny\nz"), ("6", "7")]
+        rows(opened(path))
+    path.write_text(path.read_text().replace("9,10", "9"))
+    assert rows(opened(path)) == [["1", "2"], ["3", "4"], ["5", "x\ny\nz"], ["6", "7"], ["8", "9"]]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +206,7 @@ def test_parquet_columns_have_their_types(tmp_path: Path) -> None:
     assert chunk.numbers("yes")[0] == 1.0
     assert np.isnan(chunk.numbers("yes")[1])
     assert chunk.numbers("size").tolist() == [1, 2]
-    with pytest.raises(DataFileError, match="column 'day': is of type timestamp.*--ignore"):
+    with pytest.raises(DataFileError, match=r"column 'day': is of type timestamp.*--ignore"):
         chunk.column("day")
 
 

@@ -28,7 +28,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError as error:
         raise DataFileError(path, "there is no such file") from error
     except IsADirectoryError as error:
-        raise DataFileError(path, "is a folder; give a file, or a folder made by 'dsekl convert'") from error
+        raise DataFileError(
+            path, "is a folder; give a file (fit and tune also take a folder made by 'dsekl convert')"
+        ) from error
     except PermissionError as error:
         raise DataFileError(path, "may not be read; change its permissions") from error
     except EOFError as error:

@@ -77,7 +77,7 @@ def _write_arrays(
         _write_header(X_file, (recipe.n_rows, len(recipe.encoder.features)), dtype)
         _write_header(y_file, (recipe.n_rows,), targets)
         done = 0
-        for chunk, rows in recipe.encoded(table, with_target=True):
+        for _, chunk, rows in recipe.encoded(table, with_target=True):
             X_file.write(np.ascontiguousarray(rows, dtype=dtype).data)
             y_file.write(recipe.y(chunk).astype(targets).data)
             done += chunk.n_rows

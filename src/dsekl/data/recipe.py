@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from .layout import Layout, find_column
 from .sparse_encoding import SparseEncoder, SparseLearner
 from .svmlight import SparseTable
 from .target import CLASSIFICATION, Target, TargetLearner
+from .values import Column
 
 VERSION = 1
 SPARSE_TARGET = "label"
@@ -40,6 +42,14 @@ class Options:
     seed: int = 0
 
 
+class Rows(NamedTuple):
+    """Some rows: as they stand in the file, with columns under their names in training, and encoded."""
+
+    raw: Chunk | SparseChunk
+    chunk: Chunk | SparseChunk
+    X: Any
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How rows become X, and the target y; ``n_rows`` is the number of training rows."""
@@ -51,9 +61,9 @@ class Recipe:
     notes: list[str] = field(default_factory=list)
 
     def encoded(
-        self, table: Table | SparseTable, with_target: bool, notes: list[str] | None = None
-    ) -> Iterator[tuple[Chunk | SparseChunk, Any]]:
-        """Read a file: each chunk of its rows (columns under their names in training) and the rows as X.
+        self, table: Table | SparseTable, with_target: bool, notes: list[str] | None = None, keep: Collection[str] = ()
+    ) -> Iterator[Rows]:
+        """Read a file, some rows at a time; the columns ``keep`` of the file as they stand in it.
 
         ``notes`` takes what a user should see: columns not used, and texts that training did not have.
         """
@@ -67,14 +77,14 @@ class Recipe:
         notes += unused
         texts = self.encoder.texts | ({self.target.name} if self.target.is_text and with_target else set())
         unseen: Counter[str] = Counter()
-        for raw in table.chunks(frozenset(found[name] for name in texts)):
-            chunk = Chunk(raw.n_rows, lambda name, raw=raw: raw.column(found.get(name, name)), raw.where)  # type: ignore[misc]
-            yield chunk, self.encoder.encode(chunk, unseen)
-        for name, count in unseen.items():
-            if count:
-                notes.append(
-                    f"column {name!r}: {count} rows with a text that training did not have; all its features are 0"
-                )
+        for raw in table.chunks(frozenset(keep) | {found[name] for name in texts}):
+            chunk = Chunk(raw.n_rows, partial(_renamed, raw, found), raw.where)
+            yield Rows(raw, chunk, self.encoder.encode(chunk, unseen))
+        notes += [
+            f"column {name!r}: {count} rows with a text that training did not have; all its features are 0"
+            for name, count in unseen.items()
+            if count
+        ]
 
     def y(self, chunk: Chunk | SparseChunk) -> NDArray[Any]:
         """Return the targets of rows: codes of the classes, or numbers."""
@@ -86,7 +96,7 @@ class Recipe:
 
         y = np.empty(self.n_rows, dtype=np.int32 if self.target.classes else np.float64)
         parts, X, start = [], None, 0
-        for chunk, rows in self.encoded(table, with_target=True):
+        for _, chunk, rows in self.encoded(table, with_target=True):
             stop = start + chunk.n_rows
             if stop > self.n_rows:
                 raise DataFileError(table.path, "grew while it was read")
@@ -125,14 +135,14 @@ class Recipe:
         except (KeyError, TypeError, AttributeError) as error:
             raise DataFileError(where, f"its description of the table is damaged ({error!r})") from error
 
-    def _encoded_sparse(self, table: Table | SparseTable, notes: list[str]) -> Iterator[tuple[SparseChunk, Any]]:
+    def _encoded_sparse(self, table: Table | SparseTable, notes: list[str]) -> Iterator[Rows]:
         if not (isinstance(self.encoder, SparseEncoder) and isinstance(table, SparseTable)):
             wanted = "SVMlight" if isinstance(self.encoder, SparseEncoder) else "a table with columns"
             raise DataFileError(table.path, f"the model was trained on {wanted}; give a file of that kind")
         unknown = 0
         for chunk in table.chunks():
             unknown += self.encoder.unknown(chunk)
-            yield chunk, self.encoder.encode(chunk)
+            yield Rows(chunk, chunk, self.encoder.encode(chunk))
         if unknown:
             notes.append(f"{table.path}: {unknown} entries with an index that training did not have, ignored")
 
@@ -182,6 +192,10 @@ def _learn_sparse(table: SparseTable, options: Options) -> Recipe:
         targets.observe(chunk)
         n_rows += chunk.n_rows
     return Recipe(learner.learned(options.scale), targets.learned(table.path), None, n_rows)
+
+
+def _renamed(chunk: Chunk, names: dict[str, str], name: str) -> Column:
+    return chunk.column(names[name])
 
 
 def _all_numbers(chunk: Chunk, name: str) -> bool:

@@ -66,6 +66,7 @@ def train(estimator: Any, examples: Examples, loss: Any, errors: Any, strata: ND
         examples = examples.take(counted, square)
         strata = None if strata is None else strata[counted]
     held_out = None
+    estimator.__dict__.pop("validation_rows_", None)
     if estimator.early_stopping:
         if square:
             raise ValueError(
@@ -73,6 +74,7 @@ def train(estimator: Any, examples: Examples, loss: Any, errors: Any, strata: ND
             )
         kept, out = _split(estimator, len(examples.places), strata, rng)
         held_out, examples = examples.take(out, square), examples.take(kept, square)
+        estimator.validation_rows_ = held_out.places
 
     going_on = _state_to_go_on_from(estimator, examples)
     if going_on is None:
@@ -138,7 +140,7 @@ def _settle(
             f"gamma='learn' needs dense rows and a kernel of weighted distances, such as 'rbf', not "
             f"kernel={estimator.kernel!r} on {type(examples.X).__name__}; set gamma='scale' or a number"
         )
-    with Progress(estimator.verbose, 1) as progress:
+    with Progress(estimator.verbose, 1, "metric") as progress:
         found = metric.learn(
             kernel, examples.X, examples.targets, examples.weights, loss, errors, C, rng, n_threads, progress.advance
         )

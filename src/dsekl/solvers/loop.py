@@ -44,7 +44,7 @@ def optimise(
                     training_loss=state.training_loss(),
                     **figures,
                 )
-                progress.report(record)
+                progress.report(record, value, tol)
                 if value < tol:
                     reason = "tol"
                     break

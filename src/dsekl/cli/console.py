@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 WIDTH_OF_PIPES = 120
@@ -41,7 +41,7 @@ class Voice:
         if not self.quiet:
             _console(stderr=True).print(f"[yellow]note:[/yellow] {_plain(text)}", highlight=False, soft_wrap=True)
 
-    def result(self, figures: dict[str, Any], *tables: Table | str) -> None:
+    def result(self, figures: dict[str, Any], *tables: RenderableType) -> None:
         """Give the result: the figures as JSON, or tables for people."""
         if self.as_json:
             print(json.dumps(_as_json(figures), allow_nan=False))
@@ -66,25 +66,26 @@ def complain(message: object) -> None:
     _console(stderr=True).print(f"[red]dsekl:[/red] {_plain(str(message))}", highlight=False, soft_wrap=True)
 
 
-def pairs(title: str, rows: dict[str, Any]) -> Table:
-    """Return a table of names and values, those left out that have no value."""
-    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+def pairs(title: str, rows: dict[str, Any]) -> RenderableType:
+    """Return a table of names and values under a title, those left out that have no value."""
+    table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
         if value is not None:
             table.add_row(name, _plain(told(value)))
-    return table
+    return Group(f"\n[bold]{_plain(title)}[/bold]", table)
 
 
-def grid(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
-    """Return a table with a heading over each column; the first holds names, the others numbers."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for number, name in enumerate(columns):
-        table.add_column(_plain(name), justify="right" if number else "left", overflow="fold")
+def grid(title: str, columns: list[str], rows: list[list[Any]]) -> RenderableType:
+    """Return a table under a title, with a heading over each column; numbers are on the right."""
+    table = Table(box=None, pad_edge=False)
+    for place, name in enumerate(columns):
+        of_numbers = any(isinstance(row[place], int | float) for row in rows)
+        table.add_column(_plain(name), justify="right" if of_numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_plain(told(value)) for value in row))
-    return table
+    return Group(f"\n[bold]{_plain(title)}[/bold]", table)
 
 
 def told(value: Any) -> str:

@@ -29,8 +29,8 @@ COLOURS = {"blue": ("on blue", "on dark_blue"), "orange": ("on orange3", "on ora
 def demo(seed: o.Seed = 0, as_json: o.Json = False, quiet: o.Quiet = False) -> None:
     """Learn the XOR problem and draw what was learned: needs no file and no network.
 
-    Letters are training rows; a capital letter is a row that the model keeps. Colours, or dots for unsure places, are
-    what it predicts.
+    Letters are training rows, b for blue and o for orange; the model keeps those in capitals. Colours (dots for orange
+    where there are none) are what it predicts, darker where it is not sure.
     """
     voice = Voice(as_json, quiet)
     rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def demo(seed: o.Seed = 0, as_json: o.Json = False, quiet: o.Quiet = False) -> N
             path.write_text(_xor_rows(rng))
         started = time.perf_counter()
         recipe, X, y = load_training(train, Options(target="colour", seed=seed))
-        fitted = estimator_for(recipe, None, dict(random_state=seed, verbose=voice.verbose)).fit(X, y)
+        fitted = estimator_for(recipe, None, dict(gamma=1.0, C=1.0, random_state=seed, verbose=voice.verbose)).fit(X, y)
         fitted.save(model, table=recipe.to_dict())
         estimator, recipe = read_model(model)
         _, X_new, y_new = load_training(test, Options(target="colour"))
@@ -48,7 +48,7 @@ def demo(seed: o.Seed = 0, as_json: o.Json = False, quiet: o.Quiet = False) -> N
     scores = classification_scores(estimator.classes_.tolist(), codes, estimator.decision_function(X_new), None)
     figures = {**scores, "terms": len(estimator.dual_coef_), "seconds": round(time.perf_counter() - started, 3)}
     title = f"{ROWS} new rows, a model of {figures['terms']} training rows, {figures['seconds']:.1f} s"
-    voice.result(figures, _drawing(estimator, X, y), "", *score_tables(title, scores))
+    voice.result(figures, _drawing(estimator, X, y), *score_tables(title, scores))
 
 
 def _xor_rows(rng: np.random.Generator) -> str:
@@ -64,7 +64,7 @@ def _drawing(estimator: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Text:
     """Return the decision surface as coloured cells with the training rows on it."""
     across, down = np.linspace(-SPAN, SPAN, WIDTH), np.linspace(SPAN, -SPAN, HEIGHT)
     surface = estimator.decision_function(np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2))
-    cells = np.where(np.abs(surface.reshape(HEIGHT, WIDTH)) < 1, ".", " ")
+    cells = np.where(surface.reshape(HEIGHT, WIDTH) > 0, ".", " ")
     places = np.rint((X - [-SPAN, SPAN]) / [2 * SPAN, -2 * SPAN] * [WIDTH - 1, HEIGHT - 1]).astype(int)
     places = places.clip(0, [WIDTH - 1, HEIGHT - 1])
     kept = np.isin(np.arange(len(X)), estimator.support_)

@@ -87,6 +87,13 @@ def fit(
     if checkpoint is not None and checkpoint.exists() and not resume:
         raise UsageError(f"--checkpoint {checkpoint}: is there already; add --resume to go on from it, or delete it")
 
+    settings: dict[str, Any] = dict(
+        kernel=kernel, gamma=o.number_or_word("--gamma", gamma, ("auto", "learn", "scale", "median")),
+        C=o.number_or_word("--C", C, ("auto",)), solver=solver, max_epochs=max_epochs, tol=tol,
+        n_jobs=jobs, random_state=seed, verbose=voice.verbose, memory_budget=memory,
+        checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
+    )  # fmt: skip
+
     started = time.perf_counter()
     said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
     recipe, X, y = load_training(data, said, header, delimiter)
@@ -94,13 +101,8 @@ def fit(
     share = _share_to_hold_out(voice, validation, recipe, y)
     read = time.perf_counter()
 
-    settings: dict[str, Any] = dict(
-        kernel=kernel, gamma=o.number_or_word("--gamma", gamma, ("auto", "learn", "scale", "median")),
-        C=o.number_or_word("--C", C, ("auto",)), solver=solver, max_epochs=max_epochs, tol=tol,
-        early_stopping=share > 0, validation_fraction=share or DEFAULT_VALIDATION, n_jobs=jobs, random_state=seed,
-        verbose=voice.verbose, memory_budget=memory,
-        checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
-    )  # fmt: skip
+    if share:
+        settings |= dict(early_stopping=True, validation_fraction=share)
     estimator = estimator_for(recipe, loss, settings)
     with voice.warnings_as_notes(but="stopped by Ctrl-C"):
         estimator.fit(X, y)
@@ -138,14 +140,14 @@ def estimator_for(recipe: Recipe, loss: str | None, settings: dict[str, Any]) ->
     """Return an unfitted estimator for the recipe's task."""
     import dsekl
 
-    kind = dsekl.DSEKLClassifier if recipe.target.classes else dsekl.DSEKLRegressor
+    kind: Any = dsekl.DSEKLClassifier if recipe.target.classes else dsekl.DSEKLRegressor
     return kind(**settings, **({} if loss is None else {"loss": loss}))
 
 
 def summarise(estimator: Any, recipe: Recipe) -> dict[str, Any]:
     """Return the figures of a fitted model."""
     last = estimator.history_[-1] if estimator.history_ else {}
-    gamma = getattr(estimator, "gamma_", None)
+    gamma: Any = getattr(estimator, "gamma_", None)
     return {
         "task": recipe.target.task,
         "rows": recipe.n_rows,
@@ -153,7 +155,7 @@ def summarise(estimator: Any, recipe: Recipe) -> dict[str, Any]:
         "kernel": str(estimator.kernel),
         "loss": str(estimator.loss),
         "solver": str(estimator.solver),
-        "gamma": gamma if np.ndim(gamma) == 0 else None,
+        "gamma": gamma if np.ndim(gamma) == 0 else "one per feature",
         "weights": getattr(estimator, "metric_", None),
         "most_important": most_important(estimator, recipe),
         "C": estimator.C_,
@@ -183,7 +185,8 @@ def fitted_table(summary: dict[str, Any]) -> Any:
                 name.replace("_", " "): summary[name]
                 for name in ("task", "rows", "features", "kernel", "loss", "solver")
             },
-            "gamma": "one per feature, " + summary["weights"] if summary["weights"] else summary["gamma"],
+            "gamma": summary["gamma"],
+            "weights": summary["weights"],
             "most important": ", ".join(f"{name} {share:.0%}" for name, share in important.items())
             if important
             else None,

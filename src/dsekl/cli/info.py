@@ -28,9 +28,9 @@ def info(
     parts: list[Any] = [pairs(str(file), {name: value for name, value in described.items() if _is_brief(value)})]
     for name in ("parameters", "fitted", "run", "provenance", "last_epoch"):
         if described.get(name):
-            parts += ["", pairs(name.replace("_", " "), described[name])]
+            parts.append(pairs(name.replace("_", " "), described[name]))
     if recipe is not None:
-        parts += ["", _columns(recipe)]
+        parts.append(_columns(recipe))
     Voice(as_json).result(described, *parts)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.table import Table
+from rich.console import RenderableType
 
 from .console import grid, pairs
 
@@ -15,7 +15,7 @@ from .console import grid, pairs
 def classification_scores(
     classes: Sequence[Any], truth: NDArray[np.integer[Any]], f: NDArray[np.float64], proba: NDArray[np.float64] | None
 ) -> dict[str, Any]:
-    """Return the scores of decision values ``f`` (one column for two classes) at rows of the classes ``truth``, by code.
+    """Return the scores of decision values ``f`` (one column for two classes) at rows of the classes ``truth``.
 
     A code of -1 is a label that the model does not know: no prediction of such a row is right.
     """
@@ -60,7 +60,7 @@ def regression_scores(truth: NDArray[np.float64], predicted: NDArray[np.float64]
     }
 
 
-def score_tables(title: str, scores: dict[str, Any]) -> list[Table]:
+def score_tables(title: str, scores: dict[str, Any]) -> list[RenderableType]:
     """Return the scores for people: totals, then each class, then which class was taken for which."""
     names = {"roc_auc": "ROC AUC", "log_loss": "log loss", "rmse": "RMSE", "mae": "MAE", "r2": "R2"}
     totals = {
@@ -71,10 +71,10 @@ def score_tables(title: str, scores: dict[str, Any]) -> list[Table]:
     tables = [pairs(title, totals)]
     if "classes" in scores:
         rows = [[label, *figures.values()] for label, figures in scores["classes"].items()]
-        tables.append(grid("", ["class", "precision", "recall", "F1", "rows"], rows))
+        tables.append(grid("Each class", ["class", "precision", "recall", "F1", "rows"], rows))
         labels = list(scores["classes"])
         counts = [[label, *row] for label, row in zip(labels, scores["confusion"], strict=True)]
-        tables.append(grid("", ["truth \\ predicted", *labels], counts))
+        tables.append(grid("Which was taken for which", ["truth \\ predicted", *labels], counts))
     return tables
 
 

@@ -66,7 +66,7 @@ def tune(
     estimators = [
         estimator_for(recipe, of_loss, dict(kernel=of_kernel, max_epochs=max_epochs, memory_budget=memory))
         for of_kernel in kernel or ["rbf"]
-        for of_loss in loss or [None]
+        for of_loss in loss or (None,)
     ]
     found = _search(voice, estimators, X, y, journal, jobs, seed)
     found.estimator.save(model, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
@@ -90,7 +90,7 @@ def tune(
         ["kernel", "loss", "gamma times", "C", error, "judged by rows", "rung"],
         [list(line.values()) for line in tried[:SHOWN]],
     )
-    voice.result({**summary, "best": tried[0], "tried": tried}, fitted_table(summary), "", shown)
+    voice.result({**summary, "best": tried[0], "tried": tried}, fitted_table(summary), shown)
 
 
 def _search(

@@ -91,8 +91,9 @@ def fit(
         kernel=kernel, gamma=o.number_or_word("--gamma", gamma, ("auto", "learn", "scale", "median")),
         C=o.number_or_word("--C", C, ("auto",)), solver=solver, max_epochs=max_epochs, tol=tol,
         n_jobs=jobs, random_state=seed, verbose=voice.verbose, memory_budget=memory,
-        checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
     )  # fmt: skip
+    if checkpoint is not None:
+        settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
 
     started = time.perf_counter()
     said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)

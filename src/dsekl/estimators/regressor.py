@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsekl import kernels, losses
 
-from . import inputs
+from . import files, inputs
 from .parameters import CONSTRAINTS
 from .training import Examples, evaluate, train
 
@@ -108,12 +108,12 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         loss = losses.resolve(self.loss, "regression")
         X, targets = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.real_targets)
         weights = inputs.row_weights(sample_weight, X)
-        self._one_target = targets.ndim == 1
+        one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
         constants = np.zeros(targets.shape[1])
         if self.fit_intercept:
             constants = np.array([loss.best_constant(column, weights) for column in targets.T])
-        self.intercept_ = float(constants[0]) if self._one_target else constants
+        self.intercept_ = float(constants[0]) if one_target else constants
 
         def losses_of_rows(y: Floats, f: Floats) -> Floats:
             return np.asarray(loss.value(y, f).mean(axis=1))
@@ -127,7 +127,18 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""
         check_is_fitted(self)
         f = evaluate(self, X) + np.atleast_1d(self.intercept_)
-        return np.asarray(f[:, 0] if self._one_target else f)
+        return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
+
+    def save(self, path: Any, *, table: dict[str, Any] | None = None, provenance: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to a file from which ``dsekl.load`` makes it again, to the bit, running no code.
+
+        Parameters
+        ----------
+        path : path of the file, replaced as a whole if it exists
+        table : JSON-able dict, kept with the model: how raw columns became X, say
+        provenance : JSON-able dict, added to the time, platform and versions that every file notes
+        """
+        files.save(self, path, table, provenance)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

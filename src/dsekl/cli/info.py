@@ -20,9 +20,9 @@ def info(
     as_json: o.Json = False,
 ) -> None:
     """Tell what is in a model or a checkpoint; every byte of the file is checked."""
-    from dsekl.estimators import files
+    from dsekl.estimators.files import describe
 
-    described = files.describe(file)
+    described = describe(file)
     table = described.get("table")
     recipe = None if table is None else Recipe.from_dict(table, file)
     parts: list[Any] = [pairs(str(file), {name: value for name, value in described.items() if _is_brief(value)})]

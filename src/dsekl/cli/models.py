@@ -12,9 +12,9 @@ from .console import UsageError
 
 def read_model(path: Path) -> tuple[Any, Recipe]:
     """Return the estimator and the recipe in a model file."""
-    from dsekl.estimators import files
+    from dsekl.estimators.files import read
 
-    saved = files.read(path)
+    saved = read(path)
     if saved.table is None:
         raise UsageError(
             f"{path}: the model was saved from Python and knows no table; load it there with dsekl.load, or make it "

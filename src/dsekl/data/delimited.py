@@ -143,7 +143,7 @@ class DelimitedTable:
 
     def _column_after(self, text: str) -> str | None:
         """Return the name of the column in which a line goes on after ``text``."""
-        place = len(next(csv.reader([text], delimiter=self.delimiter), [""])) - 1
+        place = max(0, len(next(csv.reader([text], delimiter=self.delimiter), [])) - 1)
         return self.names[place] if place < len(self.names) else None
 
 

@@ -15,7 +15,7 @@ from dsekl.data.recipe import Recipe
 from dsekl.data.training import load_training
 
 from . import options as o
-from .console import UsageError, Voice, pairs
+from .console import UsageError, Voice, pairs, size
 from .scores import classification_scores, regression_scores, score_tables
 
 INTERRUPTED = 130
@@ -195,7 +195,7 @@ def fitted_table(summary: dict[str, Any]) -> Any:
             "terms kept": summary["terms"],
             "stopped by": summary.get("stopped"),
             "seconds": ", ".join(f"{name} {value:.1f}" for name, value in summary["seconds"].items()),
-            "file": f"{summary['model']} ({summary['bytes'] / 1e6:.1f} MB)",
+            "file": f"{summary['model']} ({size(summary['bytes'])})",
         },
     )
 

@@ -112,6 +112,21 @@ def test_what_the_csv_module_writes_is_read_back(
 
 
 @settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(allow_nan=False), st.text("ab é?'#\u2028", max_size=4)), min_size=1, max_size=30),
+    st.sampled_from([",", ";", "\t"]),
+)
+def test_texts_beside_numbers_are_read_as_the_csv_module_reads_them(
+    tmp_path_factory: pytest.TempPathFactory, content: list[tuple[float, str]], delimiter: str
+) -> None:
+    path = write(tmp_path_factory.mktemp("csv"), "".join(f"{a!r}{delimiter}{b}\n" for a, b in content))
+    (chunk,) = opened(path, header=False, delimiter=delimiter).chunks(frozenset({"column2"}))
+    assert isinstance(chunk.column("column1"), np.ndarray)
+    assert chunk.numbers("column1").tolist() == [a for a, _ in content]
+    assert list(chunk.column("column2")) == [b for _, b in content]
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), min_size=1, max_size=30))
 def test_numbers_survive_to_the_bit(
     tmp_path_factory: pytest.TempPathFactory, content: list[tuple[float, float]]

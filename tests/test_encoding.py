@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +232,7 @@ def test_svmlight_rows_stay_sparse_where_columns_are_many(tmp_path: Path) -> Non
     assert X.shape == (2, 10_000)
     assert X.toarray().max() == 1.0
     with pytest.raises(DataFileError, match="as dense rows they would be wasted"):
-        write_folder(tmp_path / "out", open_table(tmp_path / "train.svm"), recipe, "float32", lambda rows: None)
+        write_folder(tmp_path / "out", open_table(tmp_path / "train.svm"), recipe)
 
 
 def test_a_model_of_one_kind_of_file_refuses_the_other(tmp_path: Path) -> None:
@@ -255,9 +256,15 @@ def test_a_damaged_recipe_is_refused(tmp_path: Path) -> None:
 def test_a_converted_folder_holds_what_the_file_does(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     recipe, X, y = taught(path)
-    seen: list[int] = []
-    write_folder(tmp_path / "folder", open_table(path), recipe, "float32", seen.append)
-    assert seen == [6]
+    seen: list[tuple[int, int | None]] = []
+
+    def watch(chunks: Iterator[Any], total: int | None) -> Iterator[Any]:
+        for chunk in chunks:
+            seen.append((chunk.n_rows, total))
+            yield chunk
+
+    write_folder(tmp_path / "folder", open_table(path), recipe, watch=watch)
+    assert seen == [(6, 6)]
     again, mapped, labels = load_training(tmp_path / "folder", Options(target="y"))
     assert isinstance(mapped, np.memmap)
     assert mapped.dtype == np.float32
@@ -271,11 +278,11 @@ def test_a_converted_folder_holds_what_the_file_does(tmp_path: Path) -> None:
 def test_a_folder_that_fails_leaves_nothing_and_keeps_the_old_one(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     recipe = taught(path)[0]
-    write_folder(tmp_path / "folder", open_table(path), recipe, "float32", lambda rows: None)
+    write_folder(tmp_path / "folder", open_table(path), recipe)
     before = sorted(tmp_path.iterdir())
     write(tmp_path, TABLE + "9,Rome\n")
     with pytest.raises(DataFileError, match=r"train\.csv:8: has 2 fields, not 3"):
-        write_folder(tmp_path / "folder", open_table(path), recipe, "float32", lambda rows: None)
+        write_folder(tmp_path / "folder", open_table(path), recipe)
     assert sorted(tmp_path.iterdir()) == before
     assert read_folder(tmp_path / "folder")[1].shape == (6, 6)
 
@@ -284,7 +291,7 @@ def test_a_folder_of_something_else_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="not one made by 'dsekl convert'"):
         read_folder(tmp_path)
     path = write(tmp_path, TABLE)
-    write_folder(tmp_path / "folder", open_table(path), taught(path)[0], "float64", lambda rows: None)
+    write_folder(tmp_path / "folder", open_table(path), taught(path)[0], "float64")
     np.save(tmp_path / "folder" / "y.npy", np.zeros(3, dtype=np.int32))
     with pytest.raises(DataFileError, match=r"do not fit table\.json"):
         read_folder(tmp_path / "folder")

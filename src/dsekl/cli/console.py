@@ -17,6 +17,8 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
+from dsekl.data.contract import Watch
+
 WIDTH_OF_PIPES = 120
 
 
@@ -49,6 +51,21 @@ class Voice:
             console = _console()
             for table in tables:
                 console.print(table, highlight=False)
+
+    def watch(self, label: str) -> Watch:
+        """Return what shows a bar while rows stream by."""
+
+        def watched(chunks: Iterator[Any], total: int | None) -> Iterator[Any]:
+            from dsekl.solvers import Progress
+
+            done = 0
+            with Progress(self.verbose, total, label) as progress:
+                for chunk in chunks:
+                    yield chunk
+                    done += chunk.n_rows
+                    progress.advance(done, f"{done:,} rows")
+
+        return watched
 
     @contextmanager
     def warnings_as_notes(self, but: str = "\0") -> Iterator[None]:

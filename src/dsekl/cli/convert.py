@@ -52,12 +52,11 @@ def convert(
         raise UsageError(f"{folder}: is there already; give another name, or --force to replace it")
     started = time.perf_counter()
     table = open_table(data, header, delimiter)
-    recipe = learn(table, o.table_options(target, task, text, number, ignore, scale, max_levels, seed))
+    recipe = learn(
+        table, o.table_options(target, task, text, number, ignore, scale, max_levels, seed), voice.watch("read")
+    )
     announce(voice, recipe, asked=task is not None)
-    from dsekl.solvers import Progress
-
-    with Progress(voice.verbose, recipe.n_rows, "convert") as progress:
-        size = write_folder(folder, table, recipe, dtype.value, lambda done: progress.advance(done, f"{done:,} rows"))
+    size = write_folder(folder, table, recipe, dtype.value, voice.watch("convert"))
     figures = {
         "task": recipe.target.task, "rows": recipe.n_rows, "features": len(recipe.encoder.features), "bytes": size,
         "seconds": round(time.perf_counter() - started, 3), "folder": str(folder),

@@ -13,7 +13,6 @@ from dsekl.data import open_table
 from . import options as o
 from .console import Voice
 from .models import read_model
-from .reading import counted
 from .scores import classification_scores, regression_scores, score_tables
 
 
@@ -35,7 +34,8 @@ def evaluate(
     estimator.set_params(n_jobs=jobs)
     notes: list[str] = []
     truth, f, proba = [], [], []
-    for rows in counted(voice, recipe.encoded(open_table(data, header, delimiter), True, notes), "evaluate"):
+    table = open_table(data, header, delimiter)
+    for rows in recipe.encoded(table, with_target=True, notes=notes, watch=voice.watch("evaluate")):
         truth.append(recipe.y(rows.chunk))
         if not recipe.target.classes:
             f.append(estimator.predict(rows.X))

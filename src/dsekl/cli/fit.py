@@ -97,7 +97,7 @@ def fit(
 
     started = time.perf_counter()
     said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    recipe, X, y = load_training(data, said, header, delimiter)
+    recipe, X, y = load_training(data, said, header, delimiter, voice.watch("read"))
     announce(voice, recipe, asked=task is not None)
     share = _share_to_hold_out(voice, validation, recipe, y)
     read = time.perf_counter()

@@ -23,7 +23,6 @@ from dsekl.data.whole import whole_file
 from . import options as o
 from .console import UsageError, Voice, pairs
 from .models import needs_probabilities, read_model
-from .reading import counted
 
 
 def predict(
@@ -69,7 +68,7 @@ def predict(
     with _opened(output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*kept, *_names(recipe, proba, decision)])
-        for rows in counted(voice, recipe.encoded(table, False, notes, kept), "predict"):
+        for rows in recipe.encoded(table, False, notes, kept, voice.watch("predict")):
             copied = [_copied(rows, name) for name in kept]
             writer.writerows(zip(*copied, *_predictions(estimator, rows.X, proba, decision), strict=True))
             n_rows += rows.raw.n_rows

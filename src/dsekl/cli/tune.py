@@ -60,7 +60,7 @@ def tune(
     o.check_writable("--model", model, force)
     started = time.perf_counter()
     said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    recipe, X, y = load_training(data, said, header, delimiter)
+    recipe, X, y = load_training(data, said, header, delimiter, voice.watch("read"))
     announce(voice, recipe, asked=task is not None)
     read = time.perf_counter()
     estimators = [

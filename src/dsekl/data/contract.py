@@ -68,6 +68,17 @@ class Table(Protocol):
         """Read the rows from the first on, the columns ``texts`` as they stand in the file."""
 
 
+class Watch(Protocol):
+    """Passes chunks on, and may tell somebody how many of ``total`` rows have come by (None: nobody knows)."""
+
+    def __call__(self, chunks: Iterator[Any], total: int | None) -> Iterator[Any]: ...
+
+
+def unwatched(chunks: Iterator[Any], total: int | None) -> Iterator[Any]:
+    """Pass chunks on, and tell nobody."""
+    return chunks
+
+
 @dataclass(frozen=True)
 class SparseChunk:
     """Some rows of a sparse file: their labels, and a CSR matrix whose columns are the file's indices."""

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .contract import Table
+from .contract import Table, Watch, unwatched
 from .errors import DataFileError
 from .recipe import Recipe
 from .sparse_encoding import SparseEncoder
@@ -24,11 +23,11 @@ X_FILE, Y_FILE, RECIPE_FILE = "X.npy", "y.npy", "table.json"
 
 
 def write_folder(
-    folder: Path, table: Table | SparseTable, recipe: Recipe, dtype: str, advance: Callable[[int], None]
+    folder: Path, table: Table | SparseTable, recipe: Recipe, dtype: str = "float32", watch: Watch = unwatched
 ) -> int:
     """Write the rows of a table, some at a time, and return the bytes written. Nothing is there before all is.
 
-    ``advance`` is told the rows written so far. A folder that is there already is replaced.
+    A folder that is there already is replaced.
     """
     if isinstance(recipe.encoder, SparseEncoder) and not recipe.encoder.dense:
         raise DataFileError(
@@ -38,7 +37,7 @@ def write_folder(
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _write_arrays(draft, table, recipe, np.dtype(dtype), advance)
+        _write_arrays(draft, table, recipe, np.dtype(dtype), watch)
         (draft / RECIPE_FILE).write_text(json.dumps(recipe.to_dict(), indent=1))
         size = sum(file.stat().st_size for file in draft.iterdir())
         draft.chmod(0o755)
@@ -69,19 +68,16 @@ def read_folder(folder: Path) -> tuple[Recipe, NDArray[Any], NDArray[Any]]:
     return recipe, X, recipe.target.labels(y) if classes else y
 
 
-def _write_arrays(
-    draft: Path, table: Table | SparseTable, recipe: Recipe, dtype: np.dtype[Any], advance: Callable[[int], None]
-) -> None:
+def _write_arrays(draft: Path, table: Table | SparseTable, recipe: Recipe, dtype: np.dtype[Any], watch: Watch) -> None:
     targets = np.dtype(np.int32 if recipe.target.classes else np.float64)
     with (draft / X_FILE).open("wb") as X_file, (draft / Y_FILE).open("wb") as y_file:
         _write_header(X_file, (recipe.n_rows, len(recipe.encoder.features)), dtype)
         _write_header(y_file, (recipe.n_rows,), targets)
         done = 0
-        for _, chunk, rows in recipe.encoded(table, with_target=True):
+        for _, chunk, rows in recipe.encoded(table, with_target=True, watch=watch, total=recipe.n_rows):
             X_file.write(np.ascontiguousarray(rows, dtype=dtype).data)
             y_file.write(recipe.y(chunk).astype(targets).data)
             done += chunk.n_rows
-            advance(done)
         if done != recipe.n_rows:
             raise DataFileError(table.path, "changed while it was read")
         for file in (X_file, y_file):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import Chunk, SparseChunk, Table
+from .contract import Chunk, SparseChunk, Table, Watch, unwatched
 from .encoding import EncoderLearner, TableEncoder, text_columns
 from .errors import DataFileError
 from .layout import Layout, find_column
@@ -61,15 +61,16 @@ class Recipe:
     notes: list[str] = field(default_factory=list)
 
     def encoded(
-        self, table: Table | SparseTable, with_target: bool, notes: list[str] | None = None, keep: Collection[str] = ()
-    ) -> Iterator[Rows]:
-        """Read a file, some rows at a time; the columns ``keep`` of the file as they stand in it.
+        self, table: Table | SparseTable, with_target: bool, notes: list[str] | None = None,
+        keep: Collection[str] = (), watch: Watch = unwatched, total: int | None = None,
+    ) -> Iterator[Rows]:  # fmt: skip
+        """Read a file of ``total`` rows, some at a time; the columns ``keep`` of the file as they stand in it.
 
         ``notes`` takes what a user should see: columns not used, and texts that training did not have.
         """
         notes = [] if notes is None else notes
         if isinstance(self.encoder, SparseEncoder) or isinstance(table, SparseTable):
-            yield from self._encoded_sparse(table, notes)
+            yield from self._encoded_sparse(table, notes, watch, total)
             return
         assert self.layout is not None
         needed = [*self.encoder.names, *([self.target.name] if with_target else [])]
@@ -77,7 +78,7 @@ class Recipe:
         notes += unused
         texts = self.encoder.texts | ({self.target.name} if self.target.is_text and with_target else set())
         unseen: Counter[str] = Counter()
-        for raw in table.chunks(frozenset(keep) | {found[name] for name in texts}):
+        for raw in watch(table.chunks(frozenset(keep) | {found[name] for name in texts}), total):
             chunk = Chunk(raw.n_rows, partial(_renamed, raw, found), raw.where)
             yield Rows(raw, chunk, self.encoder.encode(chunk, unseen))
         notes += [
@@ -90,13 +91,13 @@ class Recipe:
         """Return the targets of rows: codes of the classes, or numbers."""
         return self.target.codes(chunk) if self.target.classes else self.target.numbers(chunk)
 
-    def load(self, table: Table | SparseTable) -> tuple[Any, NDArray[Any]]:
+    def load(self, table: Table | SparseTable, watch: Watch = unwatched) -> tuple[Any, NDArray[Any]]:
         """Return all rows as X and their targets as the estimators take them: labels, or numbers."""
         from scipy import sparse
 
         y = np.empty(self.n_rows, dtype=np.int32 if self.target.classes else np.float64)
         parts, X, start = [], None, 0
-        for _, chunk, rows in self.encoded(table, with_target=True):
+        for _, chunk, rows in self.encoded(table, with_target=True, watch=watch, total=self.n_rows):
             stop = start + chunk.n_rows
             if stop > self.n_rows:
                 raise DataFileError(table.path, "grew while it was read")
@@ -135,24 +136,28 @@ class Recipe:
         except (KeyError, TypeError, AttributeError) as error:
             raise DataFileError(where, f"its description of the table is damaged ({error!r})") from error
 
-    def _encoded_sparse(self, table: Table | SparseTable, notes: list[str]) -> Iterator[Rows]:
+    def _encoded_sparse(
+        self, table: Table | SparseTable, notes: list[str], watch: Watch, total: int | None
+    ) -> Iterator[Rows]:
         if not (isinstance(self.encoder, SparseEncoder) and isinstance(table, SparseTable)):
             wanted = "SVMlight" if isinstance(self.encoder, SparseEncoder) else "a table with columns"
             raise DataFileError(table.path, f"the model was trained on {wanted}; give a file of that kind")
         unknown = 0
-        for chunk in table.chunks():
+        for chunk in watch(table.chunks(), total):
             unknown += self.encoder.unknown(chunk)
             yield Rows(chunk, chunk, self.encoder.encode(chunk))
         if unknown:
             notes.append(f"{table.path}: {unknown} entries with an index that training did not have, ignored")
 
 
-def learn(table: Table | SparseTable, options: Options) -> Recipe:
+def learn(table: Table | SparseTable, options: Options, watch: Watch = unwatched) -> Recipe:
     """Read the training file once and return the recipe."""
-    return _learn_sparse(table, options) if isinstance(table, SparseTable) else _learn_table(table, options)
+    if isinstance(table, SparseTable):
+        return _learn_sparse(table, options, watch)
+    return _learn_table(table, options, watch)
 
 
-def _learn_table(table: Table, options: Options) -> Recipe:
+def _learn_table(table: Table, options: Options, watch: Watch) -> Recipe:
     wanted = options.target or ("y" if table.names[-1] == "y" and not table.has_header else None)
     if wanted is None:
         raise DataFileError(table.path, "say which column to predict: --target NAME (or its number; -1 is the last)")
@@ -168,7 +173,7 @@ def _learn_table(table: Table, options: Options) -> Recipe:
     learner = EncoderLearner(names, texts, np.random.default_rng(options.seed))
     targets = TargetLearner(target, options.task, target_is_text and options.task != "regression")
     n_rows = 0
-    for chunk in table.chunks(texts | ({target} if target_is_text else frozenset())):
+    for chunk in watch(table.chunks(texts | ({target} if target_is_text else frozenset())), None):
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows
@@ -179,7 +184,7 @@ def _learn_table(table: Table, options: Options) -> Recipe:
     return Recipe(encoder, targets.learned(table.path), layout, n_rows, notes)
 
 
-def _learn_sparse(table: SparseTable, options: Options) -> Recipe:
+def _learn_sparse(table: SparseTable, options: Options, watch: Watch) -> Recipe:
     if options.target not in (None, SPARSE_TARGET) or options.ignored or options.texts or options.numbers:
         raise DataFileError(
             table.path, "is in SVMlight's format: its lines begin with the target and have no named columns; leave "
@@ -187,7 +192,7 @@ def _learn_sparse(table: SparseTable, options: Options) -> Recipe:
         )  # fmt: skip
     learner, targets = SparseLearner(), TargetLearner(SPARSE_TARGET, options.task, is_text=False)
     n_rows = 0
-    for chunk in table.chunks():
+    for chunk in watch(table.chunks(), None):
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows

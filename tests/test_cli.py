@@ -271,6 +271,10 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
         (["fit", "train.csv", "-t", "buys", "-m", "m", "-C", "zero"], "--C zero: give auto or a number"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "kernel='rbff' is not known"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "loss='huber' is not known"),
+        (
+            ["fit", "train.csv", "-t", "city", "-m", "m", "--validation", "0.001"],
+            "--validation 0.001 cannot be .*--val",
+        ),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--resume"], "--resume: say with --checkpoint"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "m.dsekl"], "m.dsekl: is there already; add"),
         (["predict", "none.dsekl", "test.csv"], "none.dsekl: No such file"),

@@ -87,6 +87,41 @@ def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(noise: Path, tmp_pa
     assert dsekl.load(model).stop_reason_ == "interrupted"
 
 
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
+    noise: Path, tmp_path: Path, sign: signal.Signals, code: int
+) -> None:
+    checkpoint = tmp_path / "run.ckpt"
+
+    def arguments(name: str, *more: object) -> list[str]:
+        limits = ["--max-epochs", "25", "--tol", "0", "--gamma", "5", "--C", "100"]
+        return [*COMMAND, "fit", str(noise), "-t", "y", "-m", str(tmp_path / name), *limits, *map(str, more)]
+
+    subprocess.run(arguments("whole.dsekl", "-q"), check=True)
+    stopped = arguments("stopped.dsekl", "--checkpoint", checkpoint, "--checkpoint-interval", 0)
+    process = subprocess.Popen(stopped, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not checkpoint.exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    time.sleep(0.3)
+    process.send_signal(sign)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert (tmp_path / "stopped.dsekl").exists() == (sign == signal.SIGINT)
+    assert ("run the same command again with --resume to go on" in said) == (sign == signal.SIGINT)
+    described = subprocess.run(
+        [*COMMAND, "info", str(checkpoint), "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(described.stdout)["kind"] == "checkpoint"
+    refused = subprocess.run(stopped, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "add --resume to go on from it" in refused.stderr
+    subprocess.run([*stopped, "--resume", "-q"], check=True)
+    one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")
+    assert np.array_equal(one.dual_coef_, other.dual_coef_)
+    assert np.array_equal(one.support_, other.support_)
+
+
 def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "train.csv")  # a file whose rows never come
     process = subprocess.Popen(

@@ -17,7 +17,7 @@ from .console import complain
 from .convert import convert
 from .demo import demo
 from .evaluate import evaluate
-from .fit import INTERRUPTED, fit
+from .fit import fit
 from .info import info
 from .predict import predict
 from .tune import tune
@@ -55,9 +55,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     try:
         app(arguments)
-    except KeyboardInterrupt:
-        complain("stopped by Ctrl-C; nothing was written")
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone. Python flushes standard output once more at its end; into nothing, then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -105,8 +105,11 @@ def fit(
     if share:
         settings |= dict(early_stopping=True, validation_fraction=share)
     estimator = estimator_for(recipe, loss, settings)
-    with voice.warnings_as_notes(but="stopped by Ctrl-C"):
-        estimator.fit(X, y)
+    try:
+        with voice.warnings_as_notes(but="stopped by Ctrl-C"):
+            estimator.fit(X, y)
+    except ValueError as error:
+        raise UsageError(_in_options(str(error))) from error
     fitted = time.perf_counter()
     estimator.save(model, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
 
@@ -223,6 +226,14 @@ def _validation_scores(estimator: Any, recipe: Recipe, X: Any, y: Any) -> dict[s
     proba = estimator.predict_proba(X[rows]) if hasattr(estimator, "predict_proba") else None
     codes = np.searchsorted(estimator.classes_, y[rows])
     return classification_scores(estimator.classes_.tolist(), codes, estimator.decision_function(X[rows]), proba)
+
+
+def _in_options(message: str) -> str:
+    """Return an estimator's message with the command line's names for what a user of it can change."""
+    names = {"validation_fraction=": "--validation ", "set early_stopping=False": "give --validation 0"}
+    for parameter, option in names.items():
+        message = message.replace(parameter, option)
+    return message
 
 
 def _say_how_to_go_on(voice: Voice, model: Path, checkpoint: Path | None) -> None:

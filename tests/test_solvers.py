@@ -221,6 +221,7 @@ def test_warm_start_goes_on_where_the_last_fit_stopped() -> None:
 
 def test_ctrl_c_ends_with_the_model_so_far() -> None:
     X, y = xor(2000, seed=6)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without one
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     model = DSEKLClassifier(gamma=1.0, solver="doubly_stochastic", max_epochs=10**6, random_state=0)
     with pytest.warns(UserWarning, match="stopped by Ctrl-C"):

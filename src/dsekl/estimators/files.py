@@ -40,7 +40,7 @@ SETTINGS: dict[str, type] = {
 }  # fmt: skip
 """The classes whose objects a file may hold."""
 
-RUN_ONLY = ("callbacks", "checkpoint")
+RUN_ONLY = ("callbacks", "checkpoint", "checkpoint_interval")
 """Parameters of one run on one machine, which a model does not keep."""
 
 FITTED = re.compile(r"[A-Za-z](\w*[A-Za-z0-9])?_")
@@ -138,7 +138,7 @@ def describe(path: Location) -> dict[str, Any]:
     with believing(path):
         for group in GROUPS:
             header[group] = decoded(header.get(group, {}), arrays)
-        history = header["fitted"].pop("history_", []) or header["run"].pop("history", [])
+        history = header["fitted"].pop("history_", []) or (header["run"].get("monitor") or {}).pop("history", [])
         told = {"path": os.fspath(path), "bytes": os.path.getsize(path), **header}
         told["last_epoch"] = history[-1] if history else None
         return {name: _told(value) for name, value in told.items() if value != {}}

@@ -11,14 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsekl import kernels, losses
 
-from . import files, inputs
+from . import compaction, files, inputs
+from .callbacks import CallbackSupportMixin, Listeners
 from .parameters import CONSTRAINTS
 from .training import Examples, evaluate, train
 
 Floats = NDArray[np.float64]
 
 
-class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A kernel regressor that keeps every training point in the model.
 
     ``f(x) = intercept + sum_j k(x, x_j) dual_coef_j`` over all training points x_j.
@@ -74,6 +75,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         kernel_tol: float = 1e-6,
         dtype: str = "auto",
         memory_budget: int = 256,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        callbacks: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -94,6 +98,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.kernel_tol = kernel_tol
         self.dtype = dtype
         self.memory_budget = memory_budget
+        self.checkpoint = checkpoint
+        self.checkpoint_interval = checkpoint_interval
+        self.callbacks = callbacks
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -118,9 +125,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         def losses_of_rows(y: Floats, f: Floats) -> Floats:
             return np.asarray(loss.value(y, f).mean(axis=1))
 
-        train(self, Examples(X, targets - constants, weights, np.arange(len(targets))), loss, losses_of_rows, None)
-        if hasattr(self, "support_"):
-            self.n_support_ = np.array([len(self.support_)])
+        listeners = Listeners(self, X, targets[:, 0] if one_target else targets, sample_weight)
+        examples = Examples(X, targets - constants, weights, np.arange(len(targets)))
+        train(self, examples, loss, losses_of_rows, None, listeners)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -128,6 +135,21 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         f = evaluate(self, X) + np.atleast_1d(self.intercept_)
         return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
+
+    def compact(self, tolerance: float, X: Any = None) -> Self:
+        """Return a model with fewer terms whose f differs by at most ``tolerance`` at this model's own points.
+
+        The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
+        ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, and
+        norm_of_change, in the kernel's space: for kernels with k(x, x) = 1 no row whatsoever changes by more.
+
+        Parameters
+        ----------
+        tolerance : float, the greatest change of f
+        X : further rows at which the bound must hold, the training rows say
+        """
+        model: Self = compaction.compact(self, tolerance, X)
+        return model
 
     def save(self, path: Any, *, table: dict[str, Any] | None = None, provenance: dict[str, Any] | None = None) -> None:
         """Write the fitted model to a file from which ``dsekl.load`` makes it again, to the bit, running no code.

@@ -4,8 +4,8 @@ The header is one text in the file's metadata. It lists every array with its typ
 SHA-256 of its own, so a change of any byte that matters is found before the file is believed. safetensors compares
 all sizes with the size of the file before anything is allocated.
 
-A file is written under another name in the same folder, flushed to the disk and renamed: whoever reads the path
-finds the old file or the new one, never a part of either.
+A file is written under another name in the same folder (``.name.part``), flushed to the disk and renamed: whoever
+reads the path finds the old file or the new one, never a part of either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 FORMAT = 1
 """Version of the format that is written; all versions up to it can be read."""
@@ -60,19 +59,16 @@ def write(path: Location, header: dict[str, Any], arrays: dict[str, Array]) -> N
     if len(text) > MOST_HEADER:
         raise ValueError(f"the header would have {len(text):,} characters, more than {MOST_HEADER:,}: shorten `table`")
     metadata = {"dsekl": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    passing = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.part")
     try:
-        passing.touch()
-        mode = passing.stat().st_mode  # as the user's umask has it; safetensors lets nobody else read
-        save_file(arrays, passing, metadata)
-        with open(passing, "rb") as file:
-            os.fchmod(file.fileno(), mode)
+        with open(part, "wb") as file:
+            file.writelines(_safetensors(metadata, arrays))
+            file.flush()
             os.fsync(file.fileno())
-        os.replace(passing, path)
-    except SafetensorError as error:
-        raise OSError(f"{path} could not be written: {error}") from error
-    finally:
-        passing.unlink(missing_ok=True)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, f"{path} could not be written: {error.strerror}") from error
     _flush_folder(path.parent)
 
 
@@ -134,6 +130,27 @@ def _header(path: Location, file: Any) -> dict[str, Any]:
         if TYPES[held.get_dtype()] != entry["dtype"] or list(held.get_shape()) != entry["shape"]:
             raise ModelFileError(path, f"the array {name!r} has another type or shape than its header says")
     return header
+
+
+def _safetensors(metadata: dict[str, str], arrays: dict[str, Array]) -> Iterator[Any]:
+    """Yield the bytes of a safetensors file: the length of its own header, that header, and the arrays end to end.
+
+    Written here, because the library's writer leaves a file of a random name behind when its process is killed. The
+    widest numbers come first, so that all are aligned.
+    """
+    names = sorted(arrays, key=lambda name: -arrays[name].itemsize)
+    ends = np.cumsum([arrays[name].nbytes for name in names], dtype=np.int64).tolist()
+    safe = {ours: theirs for theirs, ours in TYPES.items()}
+    entries = {
+        name: {"dtype": safe[array.dtype.name], "shape": array.shape, "data_offsets": [end - array.nbytes, end]}
+        for name, array, end in zip(names, (arrays[name] for name in names), ends, strict=True)
+    }
+    header = json.dumps({"__metadata__": metadata, **entries}).encode()
+    header += b" " * (-len(header) % 8)
+    yield len(header).to_bytes(8, "little")
+    yield header
+    for name in names:
+        yield arrays[name].reshape(-1).view(np.uint8).data
 
 
 def _form(array: Array) -> dict[str, Any]:

@@ -53,9 +53,9 @@ def encode(value: Any, name: str, arrays: Arrays, classes: Classes) -> Any:
         settings = {key: inner(part, key) for key, part in value.get_params(deep=False).items()}
         return {"object": type(value).__name__, "settings": settings}
     raise ValueError(
-        f"{name.partition('.')[2] or name}={value!r} cannot be saved: a file holds numbers, texts, arrays and dsekl's own "
-        "settings, and nothing that could run. Set it to one of these, or use joblib.dump and load only files that you "
-        "trust."
+        f"{name.partition('.')[2] or name}={value!r} cannot be saved: a file holds numbers, texts, arrays and dsekl's "
+        "own settings, and nothing that could run. Set it to one of these, or use joblib.dump and load only files that "
+        "you trust."
     )
 
 

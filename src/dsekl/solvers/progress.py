@@ -1,7 +1,8 @@
 """A progress bar on a terminal, a log line a time elsewhere, nothing where nobody asked.
 
 ``verbose="auto"`` shows a bar only on a terminal and only for runs that last; ``verbose=1`` shows it at once and,
-where there is no terminal, logs each epoch; ``verbose=0`` is silent. The log is the standard logger ``dsekl``.
+where there is no terminal, logs each epoch; ``verbose=0`` is silent. The log is the standard logger ``dsekl``: each
+epoch is a line at the level DEBUG, or INFO where ``verbose=1`` asks for it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Progress:
         self._started = time.monotonic()
         self._forecast = Forecast()
         self._share = 0.0
+        self._first: float | None = None
         self._bar: Any = None
         self._task: Any = None
         self._words = ""
@@ -47,6 +49,8 @@ class Progress:
     def advance(self, done: float, words: str | None = None) -> None:
         """Move the bar to ``done`` of the total."""
         self._words = self._words if words is None else words
+        # A run that goes on from a checkpoint has done a part of the total before the clock started.
+        self._first = done if self._first is None else self._first
         if self._bar is None and self._wanted():
             self._open()
         if self._bar is None:
@@ -54,8 +58,9 @@ class Progress:
         now = time.monotonic()
         elapsed = now - self._started
         left = math.inf
-        if self._total and done:
-            left = min(elapsed * max(0.0, self._total / done - 1.0), self._forecast.seconds_left(now))
+        if self._total and done > self._first:
+            pace = elapsed / (done - self._first)
+            left = min(pace * max(0.0, self._total - done), self._forecast.seconds_left(now))
             self._share = max(self._share, elapsed / (elapsed + left))
         soon = f"{_clock(left)} left" if math.isfinite(left) else ""
         self._bar.update(self._task, completed=self._share, left=soon, words=self._words)
@@ -67,8 +72,8 @@ class Progress:
         """
         self._forecast.observe(time.monotonic(), shortfall, goal)
         self._words = _figures(record)
-        if self._eager and not sys.stderr.isatty():
-            logger.info("  ".join(f"{name} {_brief(value)}" for name, value in record.items() if value is not None))
+        words = "  ".join(f"{name} {_brief(value)}" for name, value in record.items() if value is not None)
+        logger.log(logging.INFO if self._eager and not sys.stderr.isatty() else logging.DEBUG, words)
 
     def _wanted(self) -> bool:
         waited = time.monotonic() - self._started >= PATIENCE_SECONDS

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread, times, transposed_times
-from dsekl.sampling import draw_distinct, epoch_batches
+from dsekl.sampling import cut, draw_distinct
 
 from .contract import Floats, Problem, State, require
 from .gradient import data_gradient
@@ -79,16 +79,24 @@ class SharedMemory(BaseEstimator):
         rate = self._first_rate(problem, rng) if self.learning_rate == "auto" else float(self.learning_rate)
         return State(coef, rng, memory={"G": np.ones_like(coef), "rate": np.array(rate)})
 
+    def adapt(self, problem: Problem, state: State) -> None:
+        state.memory = {**self.start(problem, state.rng).memory, "G": state.memory["G"]}
+        state.plan.clear()
+
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         n_workers = self.n_workers or problem.n_threads
         basis = problem.basis.threaded(1)
-        row_batches = epoch_batches(state.rng, problem.n_rows, self.n_rows)
-        col_batches = epoch_batches(state.rng, basis.n_terms, self.n_cols)
+        plan = state.plan
+        if state.begin_epoch():
+            plan["rows"], plan["cols"] = state.rng.permutation(problem.n_rows), state.rng.permutation(basis.n_terms)
+            plan["done"] = np.array(0)
+        row_batches, col_batches = cut(plan["rows"], self.n_rows), cut(plan["cols"], self.n_cols)
         columns = spread(basis.columns, col_batches, n_workers)
         gradients_of = _global_gradients if self.gradient == "global" else _local_gradients
         rate = float(state.memory["rate"]) / (state.epoch + 1)
         G = state.memory["G"]
-        for done, rows in enumerate(row_batches, start=1):
+        for done in range(int(plan["done"]), len(row_batches)):
+            rows = row_batches[done]
             gradients, loss = gradients_of(problem, rows, col_batches, columns, state.coef, n_workers)
             for cols, gradient in zip(col_batches, gradients, strict=True):
                 gradient += 2.0 * problem.penalty * state.coef[cols]
@@ -103,11 +111,13 @@ class SharedMemory(BaseEstimator):
             state.step += 1
             state.evaluations += len(rows) * basis.n_terms
             state.add_loss(loss, problem.weights[rows].sum())
-            yield done / len(row_batches)
+            plan["done"] = np.array(done + 1)
+            yield (done + 1) / len(row_batches)
+        state.end_epoch()
 
-    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
+    def shortfall(self, problem: Problem, state: State, tol: float) -> tuple[str, float]:
         # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
-        return "change", change / float(state.memory["rate"])
+        return "change", state.change / float(state.memory["rate"])
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         if self.gradient == "global":

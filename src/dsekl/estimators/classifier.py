@@ -123,6 +123,8 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         while its sample of the rows grows), and validation_error with early stopping.
     n_iter_ : int
         Epochs run.
+    validation_rows_ : array of shape (n_held_out,)
+        The rows of X that were held out (early stopping only).
     stop_reason_ : str
         "tol", "validation", "max_epochs", "callback" or "interrupted" (by Ctrl-C).
 

@@ -39,7 +39,7 @@ class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Bas
     ----------
     intercept_ : float or array of shape (n_targets,)
     dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_ : as in ``DSEKLClassifier``
-    history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
+    history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples
     --------

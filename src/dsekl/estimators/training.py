@@ -127,6 +127,7 @@ def _divide(
     counted = np.flatnonzero(examples.weights > 0)
     if len(counted) < len(examples.weights):
         examples = examples.take(counted, square)
+    estimator.__dict__.pop("validation_rows_", None)
     if not estimator.early_stopping:
         return examples, None
     if square:
@@ -135,6 +136,7 @@ def _divide(
         )
     strata = None if codes is None else codes[examples.places]
     kept, out = _split(estimator, len(examples.places), strata, rng)
+    estimator.validation_rows_ = examples.places[out]
     return examples.take(kept, square), examples.take(out, square)
 
 
@@ -196,7 +198,7 @@ def _settle(
             f"gamma='learn' needs dense rows and a kernel of weighted distances, such as 'rbf', not "
             f"kernel={estimator.kernel!r} on {type(examples.X).__name__}; set gamma='scale' or a number"
         )
-    with Progress(estimator.verbose, 1) as progress:
+    with Progress(estimator.verbose, 1, "metric") as progress:
         found = metric.learn(
             kernel, examples.X, examples.targets, examples.weights, loss, errors, C, rng, n_threads, progress.advance
         )

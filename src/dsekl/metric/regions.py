@@ -57,7 +57,7 @@ def draw_splits(n: int, size: int, rng: np.random.Generator) -> list[Rows]:
 
 
 def draw_regions(
-    splits: list[Rows], n: int, points: Callable[[], Scaled], size: int, count: int,
+    splits: list[Rows], n: int, points: Callable[[], Scaled | NDArray[np.float32]], size: int, count: int,
     rng: np.random.Generator,
 ) -> list[Region]:  # fmt: skip
     """Return the whole of few rows for each split, or up to ``count`` regions of at most ``size`` rows of many."""

@@ -69,7 +69,7 @@ def optimise(
                 training_loss=state.training_loss(),
                 **figures,
             )
-            progress.report(record)
+            progress.report(record, value, goal)
             if value < goal:
                 monitor.reason = "tol"
             elif monitor.out_of_patience:

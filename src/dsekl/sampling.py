@@ -29,3 +29,8 @@ def epoch_batches(rng: np.random.Generator, n: int, size: int) -> list[NDArray[n
     """
     order = rng.permutation(n).astype(np.intp)
     return [np.sort(order[start : start + size]) for start in range(0, n, size)]
+
+
+def neighbour_batches(n: int, size: int) -> list[NDArray[np.intp]]:
+    """Return ``range(n)`` cut into batches of ``size``: neighbours in number, in a spatial order neighbours in space."""
+    return [np.arange(start, min(n, start + size), dtype=np.intp) for start in range(0, n, size)]

@@ -39,13 +39,14 @@ class Dataset:
 class Source:
     """Where one data set comes from and which two classes it is read as.
 
-    ``task`` is said in the report. ``positive`` are the labels of class 1; ``kept`` the only labels to keep, if not all.
+    ``task`` is said in the report. ``positive`` are the labels of class 1, as text; ``kept`` the only ones to keep, if
+    not all.
     """
 
     task: str
-    positive: tuple[Any, ...]
-    fetch: Callable[[], tuple[Any, Any]] | None = None
-    kept: tuple[Any, ...] | None = None
+    positive: tuple[str, ...]
+    fetch: Callable[[], tuple[Any, Any]]
+    kept: tuple[str, ...] | None = None
     prepare: Callable[[Any], Any] = lambda X: X
 
 
@@ -73,7 +74,7 @@ def load(name: str) -> Dataset:
     if raw is None:
         raw = _fetched(name, source)
     X, labels = raw
-    labels = np.asarray(labels)
+    labels = _as_text(labels)
     if source.kept is not None:
         kept = np.isin(labels, source.kept)
         X, labels = X[kept], labels[kept]
@@ -85,6 +86,12 @@ def is_here(name: str) -> bool:
     """Tell whether ``load`` would need no connection."""
     path = _path(name)
     return name in _BUNDLED or (path is not None and path.exists())
+
+
+def _as_text(labels: Any) -> NDArray[Any]:
+    """Return labels as text, 1 and 1.0 as "1": folders hold numbers, fetchers give text."""
+    labels = np.asarray(labels)
+    return labels.astype(np.int64).astype(str) if np.issubdtype(labels.dtype, np.number) else labels.astype(str)
 
 
 def _source(name: str) -> Source:
@@ -110,8 +117,6 @@ def _from_folder(name: str) -> tuple[Any, Any] | None:
 
 def _fetched(name: str, source: Source) -> tuple[Any, Any]:
     advice = f"put {name}.npz (arrays X, y) into a folder and set {FOLDER_VARIABLE} to it"
-    if source.fetch is None:
-        raise DataNotFoundError(f"data set {name!r} has no fetcher; {advice}")
     try:
         return source.fetch()
     except (OSError, ValueError) as error:
@@ -169,18 +174,18 @@ def _one_hot(X: Any) -> Any:
 
 _BUNDLED = ("digits", "wdbc", "wine")
 _SOURCES: dict[str, Source] = {
-    "mnist": Source("digit 0 against digit 1", (1, "1"), _openml("mnist_784"), kept=(0, 1, "0", "1")),
-    "diabetes": Source("diabetes against none (Pima)", (1, "tested_positive"), _openml("diabetes")),
+    "mnist": Source("digit 0 against digit 1", ("1",), _openml("mnist_784"), kept=("0", "1")),
+    "diabetes": Source("diabetes against none (Pima)", ("1", "tested_positive"), _openml("diabetes")),
     "breast-cancer": Source(
-        "malignant against benign (Wisconsin, original)", (4, "malignant"), _openml("breast-w"),
+        "malignant against benign (Wisconsin, original)", ("4", "malignant"), _openml("breast-w"),
         prepare=_without_sample_id,
     ),
-    "mushrooms": Source("poisonous against edible", (2, "p"), _openml("mushroom"), prepare=_one_hot),
-    "sonar": Source("mine against rock", (1, "Mine"), _openml("sonar")),
-    "skin": Source("skin against non-skin", (1, "1"), _openml("skin-segmentation")),
-    "madelon": Source("the two classes of the challenge", (1, "2"), _openml("madelon")),
-    "covertype": Source("class 2 (lodgepole pine) against the rest", (2,), _covertype),
-    "digits": Source("digit 3 against digit 8, 8 x 8 pixels", (8,), _bundled("digits"), kept=(3, 8)),
-    "wdbc": Source("benign against malignant (Wisconsin, diagnostic)", (1,), _bundled("breast_cancer")),
-    "wine": Source("cultivar 1 against the rest", (1,), _bundled("wine")),
+    "mushrooms": Source("poisonous against edible", ("2", "p"), _openml("mushroom"), prepare=_one_hot),
+    "sonar": Source("mine against rock", ("1", "Mine"), _openml("sonar")),
+    "skin": Source("skin against non-skin", ("1",), _openml("skin-segmentation")),
+    "madelon": Source("the challenge's two classes", ("1",), _openml("madelon")),
+    "covertype": Source("class 2 (lodgepole pine) against the rest", ("2",), _covertype),
+    "digits": Source("digit 3 against digit 8, 8 x 8 pixels", ("8",), _bundled("digits"), kept=("3", "8")),
+    "wdbc": Source("benign against malignant (Wisconsin, diagnostic)", ("1",), _bundled("breast_cancer")),
+    "wine": Source("cultivar 1 against the rest", ("1",), _bundled("wine")),
 }  # fmt: skip

@@ -24,16 +24,16 @@ class Table:
         self.key = key
         self.rows: list[Row] = _read(path)
 
-    def has(self, unit: Row) -> bool:
-        """Tell whether a unit's rows are there already."""
-        wanted = tuple(unit[name] for name in self.key)
-        return any(tuple(row[name] for name in self.key) == wanted for row in self.rows)
+    def missing(self, units: Iterable[Row]) -> list[Row]:
+        """Return the units that have no rows yet."""
+        there = {self._key_of(row) for row in self.rows}
+        return [unit for unit in units if self._key_of(unit) not in there]
 
     def add(self, rows: Iterable[Row]) -> None:
         """Keep the rows of a finished unit, in the place of any that the same unit had before."""
-        new = [dict(row) for row in rows]
-        keys = {tuple(row[name] for name in self.key) for row in new}
-        self.rows = [row for row in self.rows if tuple(row[name] for name in self.key) not in keys] + new
+        new = [{name: _rounded(value) for name, value in row.items()} for row in rows]
+        keys = {self._key_of(row) for row in new}
+        self.rows = [row for row in self.rows if self._key_of(row) not in keys] + new
         columns = list(dict.fromkeys(name for row in self.rows for name in row))
         text = io.StringIO()
         writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -44,6 +44,9 @@ class Table:
     def where(self, **wanted: Any) -> list[Row]:
         """Return the rows with these values."""
         return [row for row in self.rows if all(row.get(name) == value for name, value in wanted.items())]
+
+    def _key_of(self, row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in self.key)
 
 
 class Results:
@@ -98,6 +101,11 @@ def _value(text: str | None) -> Any:
         except ValueError:
             continue
     return text or ""
+
+
+def _rounded(value: Any) -> Any:
+    """Seven digits: more than any of these numbers mean, and the same after a look at the file."""
+    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 def _in_words(settings: Row) -> str:

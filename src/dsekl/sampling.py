@@ -32,5 +32,5 @@ def epoch_batches(rng: np.random.Generator, n: int, size: int) -> list[NDArray[n
 
 
 def neighbour_batches(n: int, size: int) -> list[NDArray[np.intp]]:
-    """Return ``range(n)`` cut into batches of ``size``: neighbours in number, in a spatial order neighbours in space."""
+    """Return ``range(n)`` cut into batches of ``size``: neighbours in number, and in space where points are ordered."""
     return [np.arange(start, min(n, start + size), dtype=np.intp) for start in range(0, n, size)]

@@ -104,7 +104,8 @@ def section(results: Results) -> Section | None:
         [_few(table), _more(table, batch)],
         [
             Picture("figure2", curves(table, batch), (
-                "Test error over the steps at the paper's four choices of I and J. Mean and two standard errors over the "
+                "Test error over the steps at the paper's four choices of I and J. Mean and two standard errors over "
+                "the "
                 "repetitions; dotted: batch SVM."
             )),
             Picture("figure2-axes", ranges(table, batch, COLOURS), (
@@ -130,8 +131,10 @@ def _few(table: Table) -> Finding:
     return Finding(
         "With few samples for the gradient or the expansion, RKS and Emp_Fix have an advantage over Emp.",
         "; ".join(found) + " (Emp's error minus the other's, in points).", verdict, (
-            "Emp meets every point over the steps, so a small J costs it time rather than reach: J = 1 kernel function a "
-            "step still ends as an expansion in all points, while a fixed single term cannot bend at all. The advantage "
+            "Emp meets every point over the steps, so a small J costs it time rather than reach: J = 1 kernel function "
+            "a "
+            "step still ends as an expansion in all points, while a fixed single term cannot bend at all. The "
+            "advantage "
             "of the others is speed: they train all their terms in every step and settle within fewer."
         ),
     )  # fmt: skip

@@ -1,16 +1,18 @@
 """Algorithm 1 for a whole grid of settings at once, so that an exhaustive search takes seconds.
 
 All settings of a grid share the rows and cols that are drawn and, for one gamma, the block of features. Only the
-coefficients differ, so they gain two dimensions: ``coef`` is (n_gammas, n_terms, n_settings), and a step is one stack
-of matrix products. Each setting's coefficients are those that ``DoublyStochastic`` finds alone from the same seed.
+coefficients differ, so they gain two dimensions: ``coef`` is (n_gammas, n_terms, n_settings). Each setting's
+coefficients are those that ``DoublyStochastic`` finds alone from the same seed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from sklearn.model_selection import StratifiedKFold
@@ -60,14 +62,44 @@ def descend(
     for t in range(1, steps.n_steps + 1):
         rows = draw_with_replacement(rng, n, steps.n_rows)
         cols = draw_distinct(rng, n_terms, steps.n_cols)
-        block = features[:, rows[:, None], cols]
-        moving = coef[:, cols]
-        labels = y[rows][:, None]
-        with np.errstate(over="ignore", invalid="ignore"):
-            slope = np.where(labels * (block @ moving) < 1.0, -labels, 0.0)
-            gradient = block.transpose(0, 2, 1) @ slope + 2.0 * penalties * moving
-            coef[:, cols] = moving - step_sizes / t * gradient
+        _step(features, y, rows, cols, penalties, step_sizes / t, coef)
         yield coef
+
+
+@njit(cache=True, nogil=True)
+def _add_scaled(total: Any, weight: float, values: Any) -> None:
+    for s in range(total.size):
+        total[s] += weight * values[s]
+
+
+@njit(cache=True, nogil=True)
+def _step(features: Any, y: Any, rows: Any, cols: Any, penalties: Any, rates: Any, coef: Any) -> None:
+    """One step of Algorithm 1 for every gamma and setting; the settings are the innermost loop, and vectorise.
+
+    Narrow kernels are 0 between most points, and what is 0 is passed over.
+    """
+    slopes = np.empty((rows.size, penalties.size))
+    gradient = np.empty(penalties.size)
+    for g in range(features.shape[0]):
+        for i in range(rows.size):
+            f = slopes[i]
+            f[:] = 0.0
+            for j in range(cols.size):
+                value = features[g, rows[i], cols[j]]
+                if value != 0.0:
+                    _add_scaled(f, value, coef[g, cols[j]])
+            label = y[rows[i]]
+            for s in range(f.size):
+                f[s] = -label if label * f[s] < 1.0 else 0.0
+        for j in range(cols.size):
+            moving = coef[g, cols[j]]
+            gradient[:] = 0.0
+            for i in range(rows.size):
+                value = features[g, rows[i], cols[j]]
+                if value != 0.0:
+                    _add_scaled(gradient, value, slopes[i])
+            for s in range(moving.size):
+                moving[s] -= rates[s] * (gradient[s] + 2.0 * penalties[s] * moving[s])
 
 
 def errors_of_values(f: Floats, y: Floats) -> Floats:

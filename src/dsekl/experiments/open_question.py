@@ -62,7 +62,9 @@ def problem(
 
 
 def work(unit: Row) -> list[Row]:
-    knobs: dict[str, Any] = BASE | ({"D": SPARSE_D} if unit["knob"] == "density" else {}) | {unit["knob"]: unit["value"]}
+    knobs: dict[str, Any] = (
+        BASE | ({"D": SPARSE_D} if unit["knob"] == "density" else {}) | {unit["knob"]: unit["value"]}
+    )
     seed = unit["seed"]
     # One problem for all methods, and for all values of J.
     place = int(unit["value"] * 1000) if unit["knob"] != "J" else 0
@@ -91,7 +93,8 @@ def section(results: Results) -> Section | None:
     n_seeds = len({row["seed"] for row in table.rows})
     return Section(
         NAME, "The open question: empirical or explicit?", (
-            "XOR in a random plane of D dimensions with noise in all of them; of each row, a share of the entries is kept "
+            "XOR in a random plane of D dimensions with noise in all of them; of each row, a share of the entries is "
+            "kept "
             f"(density) and the rest is 0. One knob is turned at a time from N = {BASE['N']}, J = {BASE['J']}, "
             f"D = {BASE['D']}, density 1 (density is turned at D = {SPARSE_D}). I = {N_ROWS}, {n_seeds} repetitions, "
             f"{N_TEST:,} test rows, exhaustive search everywhere."
@@ -113,7 +116,8 @@ def _errors(table: Table, knob: str, value: float, method: str) -> list[float]:
 
 
 QUESTIONS = {
-    "density": "On extremely sparse data the empirical map on few points is 0 almost everywhere, and Fourier bases of low "
+    "density": "On extremely sparse data the empirical map on few points is 0 almost everywhere, and Fourier bases of "
+    "low "
     "frequency cover the space better.",
     "N": "Which map gains from more data, at the same J?",
     "J": "Which map needs fewer terms?",

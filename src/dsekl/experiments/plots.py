@@ -21,7 +21,8 @@ from .results import write_whole
 
 INK = "#1f2328"
 PALETTE = {
-    "blue": "#2f7fc1", "orange": "#e08a00", "green": "#1a9e77", "red": "#d1495b", "purple": "#9467bd", "grey": "#8a8f98",
+    "blue": "#2f7fc1", "orange": "#e08a00", "green": "#1a9e77", "red": "#d1495b", "purple": "#9467bd",
+    "grey": "#8a8f98",
 }  # fmt: skip
 MARKERS = {"blue": "o", "orange": "s", "green": "^", "red": "D", "purple": "v", "grey": "x"}
 _STYLE = {

@@ -52,13 +52,9 @@ def section(results: Results) -> Section | None:
         for method in ON_THE_AXES
     }
     there = [j for j in AXIS if all(found[method][j] for method in ON_THE_AXES)]
-    rows = [
-        [f"I = 20, J = {j}", *(in_words(list(found[method][j].values())) for method in ON_THE_AXES)] for j in there
-    ]
-    best = [
-        f"J = {j}: {min(ON_THE_AXES, key=lambda method: mean_and_error(list(found[method][j].values()))[0])}"  # noqa: B023
-        for j in there
-    ]
+    rows = [[f"I = 20, J = {j}", *(in_words(list(found[method][j].values())) for method in ON_THE_AXES)] for j in there]
+    means = {j: {m: mean_and_error(list(found[m][j].values()))[0] for m in ON_THE_AXES} for j in there}
+    best = [f"{min(of_j, key=lambda method: of_j[method])} at J = {j}" for j, of_j in means.items()]
     return Section(
         NAME, "The relatives, on the same axes", (
             "Dai et al. draw J new random features each step and regenerate them from seeds; Nyström (scikit-learn's) "
@@ -69,12 +65,14 @@ def section(results: Results) -> Section | None:
             "The paper discusses these methods and leaves them out of its figures.",
             "Lowest mean error at I = 20 by " + ", ".join(best) + ".", NO_CLAIM, (
                 "What a term carries decides: J whitened points (Nyström) tell more than J random cosines as soon as J "
-                "points cover the clusters; maps that draw afresh (Emp, Dai et al.) need no large J but more steps; the "
+                "points cover the clusters; maps that draw afresh (Emp, Dai et al.) need no large J but more steps; "
+                "the "
                 "split is as good as the batch machine once a block shows the whole problem."
             ),
         )],
         [Picture("relatives", figure2.ranges(first, batch, ON_THE_AXES, table), (
-            "Test error after the last step against I (J = 20) and J (I = 20). The block-diagonal split draws no rows, so it "
+            "Test error after the last step against I (J = 20) and J (I = 20). The block-diagonal split draws no rows, "
+            "so it "
             "stands on the right panel alone. Mean and two standard errors; dotted: batch SVM."
         ))],
         [Numbers("Test error after the last step, mean and standard error", ["", *ON_THE_AXES], rows)],

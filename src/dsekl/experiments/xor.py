@@ -70,7 +70,8 @@ def section(results: Results) -> Section | None:
     return Section(
         NAME, "Figure 1: XOR", (
             "Gaussians of variance 0.2 around the four corners of a square, opposite corners of one class. "
-            f"{N_TRAIN} points to learn from, {N_TEST:,} to test, {len(ours)} repetitions. Algorithm 1 with I = J = 50, "
+            f"{N_TRAIN} points to learn from, {N_TEST:,} to test, {len(ours)} repetitions. Algorithm 1 with I = J = "
+            "50, "
             f"{STEPS.n_steps} steps, every setting chosen by two-fold cross-validation on the paper's grids."
         ),
         [Finding(
@@ -80,7 +81,8 @@ def section(results: Results) -> Section | None:
             "The error that is left is the overlap of the Gaussians.",
         )],
         [Picture("xor", surface(table), (
-            "What Algorithm 1 learns from 100 points. Background: the sign and size of f; solid line: f = 0, dashed: where "
+            "What Algorithm 1 learns from 100 points. Background: the sign and size of f; solid line: f = 0, dashed: "
+            "where "
             "|f| is at its median. The larger a mark, the more weight its point has in the model."
         ))],
         [Numbers("Test error on XOR", ["method", "here", "paper"], rows)],

@@ -182,9 +182,7 @@ def _pruned_gradients(
 
     Rows whose loss is flat, as the hinge's is beyond its margin, have no part in the second.
     """
-    f = np.sum(
-        spread(lambda k: columns[k].product(rows, coef[col_batches[k]]), range(len(columns)), n_workers), axis=0
-    )
+    f = np.sum(spread(lambda k: columns[k].product(rows, coef[col_batches[k]]), range(len(columns)), n_workers), axis=0)
     y, weights = problem.targets[rows], problem.weights[rows, None]
     slope = weights * problem.loss.gradient(y, f)
     steep = np.flatnonzero(slope.any(axis=1))

@@ -52,11 +52,12 @@ def band(ax: Any, x: Sequence[float], mean: Sequence[float], error: Sequence[flo
     ax.plot(x, mean, color=PALETTE[colour], marker=MARKERS[colour], label=label)
 
 
-def diverging(low: str, high: str) -> Any:
-    """Return a colour map from one of the palette's colours over nothing to another."""
-    from matplotlib.colors import LinearSegmentedColormap
+def shades(low: str, high: str, n: int) -> list[tuple[float, float, float, float]]:
+    """Return 2 n colours from one over nothing to another; see-through colours suit any background."""
+    from matplotlib.colors import to_rgba
 
-    return LinearSegmentedColormap.from_list("ours", [PALETTE[low], "#ffffff00", PALETTE[high]])
+    strengths = [0.62 * (k + 0.35) / n for k in range(n)]
+    return [to_rgba(PALETTE[low], a) for a in reversed(strengths)] + [to_rgba(PALETTE[high], a) for a in strengths]
 
 
 def legend_below(figure: Figure, ax: Any, columns: int) -> None:

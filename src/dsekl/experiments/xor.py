@@ -105,8 +105,7 @@ def surface(table: Table) -> Any:
     with plots.panels(1, 1, (5.0, 4.6)) as (figure, axes):
         ax = axes[0, 0]
         levels = np.array([-9, -2, -1, -0.3, 0, 0.3, 1, 2, 9])
-        shades = plots.diverging("blue", "orange")
-        ax.contourf(axis, axis, f.clip(-8.9, 8.9), levels=levels, cmap=shades, alpha=0.55, vmin=-2.5, vmax=2.5)
+        ax.contourf(axis, axis, f.clip(-8.9, 8.9), levels=levels, colors=plots.shades("blue", "orange", 4))
         ax.contour(
             axis, axis, f, levels=[-1, 0, 1], colors=plots.INK, linewidths=[0.7, 1.6, 0.7],
             linestyles=["--", "-", "--"],

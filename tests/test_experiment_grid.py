@@ -74,8 +74,9 @@ def test_the_search_covers_the_papers_grids_and_finds_a_good_setting() -> None:
     assert errors[100] < 0.1
 
 
-def test_among_equal_errors_the_search_takes_the_one_with_the_best_neighbours() -> None:
-    errors = np.full((5, 5), 0.5)
-    errors[0, 0] = 0.1
-    errors[2:5, 2:5] = 0.1
-    assert grid.best_place(errors) == (3, 3)
+def test_the_search_prefers_a_plateau_to_a_lucky_point_on_the_edge() -> None:
+    errors = np.full((7, 7), 0.5)
+    errors[0, 0] = 0.10  # the least, with bad neighbours
+    errors[3:6, 3:6] = 0.12
+    assert grid.best_place(errors, n=100) == (4, 4)
+    assert grid.best_place(errors, n=100_000) == (0, 0)

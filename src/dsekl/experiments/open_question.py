@@ -38,7 +38,7 @@ N_ROWS = 50
 
 def run(results: Results, settings: Settings) -> None:
     knobs = {"density": [1.0, 0.1], "J": [5, 50]} if settings.quick else KNOBS
-    n_seeds = 1 if settings.quick else 5
+    n_seeds = 1 if settings.quick else 3
     units = [
         {"knob": knob, "value": value, "method": method, "seed": settings.seed + k,
          "n_steps": 100 if settings.quick else 500}

@@ -19,7 +19,7 @@ NAME = "relatives"
 KEY = figure2.KEY
 NYSTROEM = "Nyström"
 ON_THE_AXES = {EMP: "blue", RKS: "orange", NYSTROEM: "red", STREAMED: "purple", BLOCKS: "grey"}
-MOST_SEEDS = 10
+MOST_SEEDS = 5
 
 
 def nystroem_machine(

@@ -20,12 +20,13 @@ def streamed(
 ) -> tuple[Choice, dict[int, float]]:
     """Dai et al.'s features, new in each step: one run holds all penalties and step sizes of one gamma."""
     penalties, step_sizes, shape = grid.settings_of_the_grid()
+    fewer = steps.halved()
     total = np.zeros((len(grid.GAMMAS), len(penalties)))
     for fold, (kept, out) in enumerate(grid.folds(X, y, seed)):
         for g, gamma in enumerate(grid.GAMMAS):
-            *_, (_, f) = _watched(gamma, X[kept], y[kept], X[out], penalties, step_sizes, steps, 3 * seed + fold)
+            *_, (_, f) = _watched(gamma, X[kept], y[kept], X[out], penalties, step_sizes, fewer, 3 * seed + fold)
             total[g] += grid.errors_of_values(f, y[out]) / 2
-    choice = grid.choose(total.reshape(shape))
+    choice = grid.choose(total.reshape(shape), len(y))
     setting = np.array([choice.penalty]), np.array([choice.step_size])
     path = _watched(choice.gamma, X, y, X_test, *setting, steps, 3 * seed + 2)
     return choice, {t: float(grid.errors_of_values(f, y_test)[0]) for t, f in path if t in moments}
@@ -45,7 +46,7 @@ def blocks(
             for c, C in enumerate(grid.PENALTIES):
                 fitted = machine(gamma, C, len(kept)).fit(X[kept], y[kept])
                 errors[g, c] += (1 - fitted.score(X[out], y[out])) / 2
-    g, c = grid.best_place(errors)
+    g, c = grid.best_place(errors, len(y))
     gamma, C = float(grid.GAMMAS[g]), float(grid.PENALTIES[c])
     error = 1 - machine(gamma, C, len(X)).fit(X, y).score(X_test, y_test)
     return Choice(gamma, 1 / C, float("nan"), float(errors[g, c])), {steps.n_steps: float(error)}

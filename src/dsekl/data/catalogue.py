@@ -91,7 +91,9 @@ def is_here(name: str) -> bool:
 def _as_text(labels: Any) -> NDArray[Any]:
     """Return labels as text, 1 and 1.0 as "1": folders hold numbers, fetchers give text."""
     labels = np.asarray(labels)
-    return labels.astype(np.int64).astype(str) if np.issubdtype(labels.dtype, np.number) else labels.astype(str)
+    if np.issubdtype(labels.dtype, np.number):
+        labels = labels.astype(np.int64)
+    return np.asarray(labels.astype(str))
 
 
 def _source(name: str) -> Source:

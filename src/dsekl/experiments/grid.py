@@ -24,9 +24,9 @@ from .maps import MakeMap, squared_distances
 
 Floats = NDArray[np.float64]
 
-GAMMAS = 10.0 ** np.arange(-6, 7)
-PENALTIES = 10.0 ** np.arange(-6, 7)
-STEP_SIZES = 10.0 ** np.arange(-4, 5)
+GAMMAS: Floats = np.logspace(-6, 6, 13)
+PENALTIES: Floats = np.logspace(-6, 6, 13)
+STEP_SIZES: Floats = np.logspace(-4, 4, 9)
 """The paper's grids: RBF scale and regularisation 1e-6 to 1e6, step size 1e-4 to 1e4, a decade apart."""
 
 
@@ -192,9 +192,8 @@ def best_place(errors: Floats, n: int) -> tuple[int, ...]:
     least = float(errors.min())
     slack = np.sqrt(max(least, 1.0 / n) * (1.0 - least) / n)
     around = uniform_filter(errors, size=3, mode="nearest")
-    return tuple(
-        int(i) for i in np.unravel_index(np.where(errors <= least + slack, around, np.inf).argmin(), errors.shape)
-    )
+    best = np.where(errors <= least + slack, around, np.inf).argmin()
+    return tuple(int(i) for i in np.unravel_index(best, errors.shape))
 
 
 def batch_error(gamma: float, C: float, X: Floats, y: Floats, X_test: Floats, y_test: Floats) -> float:

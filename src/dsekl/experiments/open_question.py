@@ -37,7 +37,8 @@ N_ROWS = 50
 
 
 def run(results: Results, settings: Settings) -> None:
-    knobs = {"density": [1.0, 0.1], "J": [5, 50]} if settings.quick else KNOBS
+    few: dict[str, list[float]] = {"density": [1.0, 0.1], "J": [5, 50]}
+    knobs = few if settings.quick else KNOBS
     n_seeds = 1 if settings.quick else 3
     units = [
         {"knob": knob, "value": value, "method": method, "seed": settings.seed + k,
@@ -127,7 +128,9 @@ QUESTIONS = {
 
 def _finding(table: Table, knob: str) -> Finding:
     """Say where Emp is ahead of RKS and where behind, by more than two standard errors of the paired difference."""
-    ahead, behind, level = [], [], []
+    ahead: list[str] = []
+    behind: list[str] = []
+    level: list[str] = []
     for value in _values(table, knob):
         emp, rks = (np.array(_errors(table, knob, value, method)) for method in (EMP, RKS))
         if len(emp) != len(rks) or not len(emp):

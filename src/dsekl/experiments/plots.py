@@ -25,7 +25,7 @@ PALETTE = {
     "grey": "#8a8f98",
 }  # fmt: skip
 MARKERS = {"blue": "o", "orange": "s", "green": "^", "red": "D", "purple": "v", "grey": "x"}
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "figure.dpi": 150, "savefig.dpi": 150, "figure.constrained_layout.use": True,
     "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.fontsize": 8.5, "legend.frameon": False,
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],

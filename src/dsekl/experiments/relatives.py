@@ -8,12 +8,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from dsekl import DSEKLClassifier
 
 from . import figure2
-from .figure2 import AXIS, BATCH, COLOURS, EMP, FIXED, RKS, final_errors, units, work
+from .figure2 import AXIS, COLOURS, EMP, FIXED, RKS, final_errors, units, work
 from .relatives_grid import BLOCKS, STREAMED
 from .results import Results, Row
 from .runner import run_units
 from .sections import NO_CLAIM, Finding, Numbers, Picture, Section, in_words, mean_and_error
 from .settings import Settings
+from .xor import BATCH
 
 NAME = "relatives"
 KEY = figure2.KEY

@@ -98,7 +98,7 @@ def _traffic(problem: Problem, batch: int, reading: str, row_bytes: int) -> floa
     basis: Any = problem.basis
     rows = np.arange(0, problem.n_rows, max(1, problem.n_rows // batch))
     evaluations = basis.add_product(rows, np.zeros((len(rows), 1)), np.zeros((problem.n_rows, 1)))
-    return 2.0 * evaluations / RUN_OF_ROWS * row_bytes
+    return float(2.0 * evaluations / RUN_OF_ROWS * row_bytes)
 
 
 def _bandwidth() -> float:
@@ -125,7 +125,7 @@ def predict(table: Table, reading: str, cores: int) -> float:
     serial = float(np.clip(left @ shares / (shares @ shares), 0, one)) if len(shares) else 0.0
     row = table.where(reading=reading)[0]
     floor = row["traffic"] / table.where(reading=BANDWIDTH)[0]["bytes_a_second"]
-    return serial + max((one - serial) / cores, min(floor, one - serial))
+    return float(serial + max((one - serial) / cores, min(floor, one - serial)))
 
 
 def best_seconds(table: Table, reading: str) -> dict[int, float]:

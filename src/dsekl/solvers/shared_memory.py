@@ -201,4 +201,4 @@ def _pairs_left(problem: Problem, n_rows: int, rng: np.random.Generator) -> floa
         return 1.0
     rows = np.sort(draw_distinct(rng, basis.n_rows, n_rows))
     evaluations = basis.add_product(rows, np.zeros((len(rows), 1)), np.zeros((basis.n_rows, 1)))
-    return float(evaluations) / (len(rows) * basis.n_rows)
+    return float(evaluations / (len(rows) * basis.n_rows))

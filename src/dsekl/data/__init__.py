@@ -1,4 +1,4 @@
-"""Data files: one format a file, all read some rows at a time, and the encoding of a table as numbers."""
+"""Data files: one format a file, all read some rows at a time; the encoding of a table as numbers; a catalogue."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all bench lint clean
+.PHONY: demo docs test test-all bench lint clean
 
 # A marker per extra: a change of pyproject.toml installs again, nothing else does.
 .venv/.installed-%: pyproject.toml
@@ -12,10 +12,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 	touch $@
 
 demo: .venv/.installed-demo  ## the XOR problem of the paper's figure 1, learned by both algorithms
-	$(BIN)/python examples/xor.py
+	$(BIN)/python examples/plot_1_xor.py out/xor.png
+
+docs: .venv/.installed-docs  ## the site, in build/docs/index.html; the examples are run, warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto -d build/doctrees docs build/docs
 
 test: .venv/.installed-test lint  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(MAKE) docs
 
 test-all: .venv/.installed-test lint  ## the slow tests too; those on real data need DSEKL_DATA
 	$(BIN)/python -m pytest -n auto
@@ -35,5 +39,5 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/matrix.py
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

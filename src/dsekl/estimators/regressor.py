@@ -13,18 +13,19 @@ from dsekl import kernels, losses
 
 from . import compaction, files, inputs
 from .callbacks import CallbackSupportMixin, Listeners
+from .classifier import DSEKLClassifier
+from .docstrings import with_parameters_of
 from .parameters import CONSTRAINTS
 from .training import Examples, evaluate, train
 
 Floats = NDArray[np.float64]
 
 
+@with_parameters_of(DSEKLClassifier)
 class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A kernel regressor that keeps every training point in the model.
 
     ``f(x) = intercept + sum_j k(x, x_j) dual_coef_j`` over all training points x_j.
-
-    The parameters are those of ``DSEKLClassifier`` but for these:
 
     Parameters
     ----------

@@ -21,7 +21,13 @@ class Empirical(BaseEstimator):
 
 @dataclass
 class FixedSubset(BaseEstimator):
-    """Kernel functions on ``n_terms`` training points, drawn once (the paper's Emp_Fix)."""
+    """Kernel functions on some training points, drawn once (the paper's Emp_Fix).
+
+    Parameters
+    ----------
+    n_terms : int, default=100
+        How many; all, if there are fewer.
+    """
 
     n_terms: int = 100
 

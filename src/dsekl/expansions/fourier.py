@@ -21,7 +21,13 @@ from .contract import Array, Basis, Indices, PlacedBasis
 
 @dataclass
 class RandomFourier(BaseEstimator):
-    """``n_terms`` random Fourier features, for the rbf, laplacian and Matérn kernels."""
+    """Random Fourier features, for the rbf, laplacian and Matérn kernels.
+
+    Parameters
+    ----------
+    n_terms : int, default=100
+        How many.
+    """
 
     n_terms: int = 100
 

@@ -48,6 +48,11 @@ def _compiled(function: Any, kernel: str) -> Any:
 class Radial(BaseEstimator):
     """``function(gamma d^2)`` for a Numba-compiled scalar ``function`` of the scaled squared distance.
 
+    Parameters
+    ----------
+    function : function decorated by ``numba.njit``
+        Takes one number and returns one.
+
     Examples
     --------
     >>> from numba import njit
@@ -72,7 +77,13 @@ class Radial(BaseEstimator):
 
 @dataclass
 class DotProduct(BaseEstimator):
-    """``function(sum_d gamma_d x_d z_d)`` for a Numba-compiled scalar ``function`` of the scaled dot product."""
+    """``function(sum_d gamma_d x_d z_d)`` for a Numba-compiled scalar ``function`` of the scaled dot product.
+
+    Parameters
+    ----------
+    function : function decorated by ``numba.njit``
+        Takes one number and returns one.
+    """
 
     function: Callable[[float], float]
 

@@ -65,7 +65,15 @@ class Linear(BaseEstimator):
 
 @dataclass
 class Polynomial(BaseEstimator):
-    """``(gamma <x, z> + coef0) ** degree`` for a whole ``degree`` of at least 1."""
+    """``(gamma <x, z> + coef0) ** degree``.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        A whole number of at least 1.
+    coef0 : float, default=1.0
+        Weight of the lower powers; not negative, or it is no kernel.
+    """
 
     degree: int = 3
     coef0: float = 1.0
@@ -87,7 +95,13 @@ class Polynomial(BaseEstimator):
 
 @dataclass
 class Sigmoid(BaseEstimator):
-    """``tanh(gamma <x, z> + coef0)``; not positive semi-definite for every gamma and coef0."""
+    """``tanh(gamma <x, z> + coef0)``; not positive semi-definite for every gamma and coef0.
+
+    Parameters
+    ----------
+    coef0 : float, default=0.0
+        The shift.
+    """
 
     coef0: float = 0.0
 

@@ -118,7 +118,13 @@ class Laplacian(BaseEstimator):
 
 @dataclass
 class Matern(BaseEstimator):
-    """Matérn kernel of smoothness ``nu``: 0.5, 1.5 or 2.5."""
+    """The Matérn kernel: the larger ``nu``, the smoother the functions.
+
+    Parameters
+    ----------
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        Functions have derivatives of orders below it.
+    """
 
     nu: float = 1.5
 
@@ -149,7 +155,13 @@ class Matern(BaseEstimator):
 
 @dataclass
 class RationalQuadratic(BaseEstimator):
-    """``(1 + gamma d^2 / shape) ** -shape``: a mixture of rbf widths, rbf itself as ``shape`` grows."""
+    """``(1 + gamma d^2 / shape) ** -shape``: a mixture of rbf widths, rbf itself as ``shape`` grows.
+
+    Parameters
+    ----------
+    shape : float, default=1.0
+        How quickly the tails fall.
+    """
 
     shape: float = 1.0
 

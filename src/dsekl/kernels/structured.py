@@ -14,8 +14,11 @@ from sklearn.base import BaseEstimator
 class ObjectKernel(BaseEstimator):
     """A Python function of two sequences of objects (strings, graphs, ...) that returns their kernel block.
 
-    ``function(a, b)`` must return an array of shape ``(len(a), len(b))``. It is called for blocks of bounded
-    size, never for all pairs at once.
+    Parameters
+    ----------
+    function : callable
+        ``function(a, b)`` must return an array of shape ``(len(a), len(b))``. It is called for blocks of bounded
+        size, never for all pairs at once.
     """
 
     function: Callable[[Sequence[Any], Sequence[Any]], ArrayLike]

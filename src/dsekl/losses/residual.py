@@ -46,7 +46,13 @@ class Squared(BaseEstimator):
 
 @dataclass
 class EpsilonInsensitive(BaseEstimator):
-    """``max(0, |y - f| - epsilon)``: support vector regression."""
+    """``max(0, |y - f| - epsilon)``: support vector regression.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Errors up to it cost nothing; in units of y.
+    """
 
     epsilon: float = 0.1
 
@@ -76,7 +82,13 @@ class EpsilonInsensitive(BaseEstimator):
 
 @dataclass
 class Huber(BaseEstimator):
-    """``1/2 r^2`` for ``|r| <= delta`` and ``delta |r| - delta^2 / 2`` beyond, ``r = y - f``."""
+    """``1/2 r^2`` for ``|r| <= delta`` and ``delta |r| - delta^2 / 2`` beyond, ``r = y - f``.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Errors beyond it count as outliers; in units of y.
+    """
 
     delta: float = 1.0
 
@@ -111,7 +123,13 @@ class Huber(BaseEstimator):
 
 @dataclass
 class Quantile(BaseEstimator):
-    """``quantile r`` for ``r > 0`` and ``(quantile - 1) r`` otherwise, ``r = y - f``: quantile regression."""
+    """``quantile r`` for ``r > 0`` and ``(quantile - 1) r`` otherwise, ``r = y - f``: quantile regression.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        The share of the targets that should lie below f; between 0 and 1.
+    """
 
     quantile: float = 0.5
 

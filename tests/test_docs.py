@@ -1,0 +1,88 @@
+"""The documentation says all there is: every public name, every parameter, every fitted attribute."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+from sklearn.base import BaseEstimator
+from sklearn.datasets import make_moons
+
+from dsekl import DSEKLClassifier, DSEKLRegressor
+
+DOCS = Path(__file__).parent.parent / "docs"
+PUBLIC = ("dsekl", "dsekl.estimators", "dsekl.expansions", "dsekl.kernels", "dsekl.losses", "dsekl.solvers")
+NAMES = [(module, name) for module in PUBLIC for name in import_module(module).__all__ if not name.startswith("_")]
+OBJECTS = {name: getattr(import_module(module), name) for module, name in NAMES if name != "resolve"}
+SETTINGS = [thing for thing in OBJECTS.values() if inspect.isclass(thing) and issubclass(thing, BaseEstimator)]
+ESTIMATORS = [DSEKLClassifier, DSEKLRegressor]
+
+OF_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_"}
+OF_THE_HOUSE = {"basis_"}
+"""Fitted attributes that are no business of the user's."""
+
+
+def listed() -> Iterator[Any]:
+    """What the tables of the API pages list, each name within the module that stands above it."""
+    for page in sorted((DOCS / "api").glob("*.md")):
+        module = None
+        for line in page.read_text().splitlines():
+            if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+                module = import_module(found[1])
+            elif found := re.fullmatch(r"   (\w+)", line):
+                yield getattr(module, found[1])
+
+
+def described(thing: Any, section: str) -> dict[str, str]:
+    """The entries of a section of a docstring, with what each says of its type."""
+    entries = NumpyDocString(inspect.getdoc(thing))[section]
+    return {name: entry.type for entry in entries for name in entry.name.split(", ")}
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_every_public_name_has_a_page(module: str, name: str) -> None:
+    thing = getattr(import_module(module), name)
+    assert any(thing is other for other in listed()), f"{module}.{name} is on no page of docs/api; list it there"
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_every_public_name_has_a_docstring(module: str, name: str) -> None:
+    assert getattr(import_module(module), name).__doc__
+
+
+@pytest.mark.parametrize("thing", SETTINGS)
+def test_every_parameter_is_described_in_order(thing: type) -> None:
+    assert list(described(thing, "Parameters")) == list(inspect.signature(thing).parameters)
+
+
+@pytest.mark.parametrize("thing", SETTINGS)
+def test_defaults_are_those_of_the_signature(thing: type) -> None:
+    parameters = inspect.signature(thing).parameters
+    for name, words in described(thing, "Parameters").items():
+        if "default=" in words:
+            assert ast.literal_eval(words.split("default=")[1]) == parameters[name].default, name
+
+
+@pytest.mark.parametrize("thing", ESTIMATORS)
+def test_every_method_is_described(thing: type) -> None:
+    for name, method in vars(thing).items():
+        if not name.startswith("_") and callable(method):
+            assert method.__doc__, name
+    assert list(described(thing.fit, "Parameters")) == ["X", "y", "sample_weight"]
+
+
+@pytest.mark.parametrize("thing", ESTIMATORS)
+@pytest.mark.parametrize("gamma", ["learn", 1.0])
+def test_every_fitted_attribute_is_described(thing: Any, gamma: Any) -> None:
+    X, y = make_moons(120, noise=0.1, random_state=0)
+    fitted = {
+        name for name in vars(thing(gamma=gamma, random_state=0).fit(X, y)) if re.fullmatch(r"[a-zA-Z]\w*_", name)
+    }
+    assert fitted - OF_SCIKIT_LEARN - OF_THE_HOUSE <= set(described(thing, "Attributes"))

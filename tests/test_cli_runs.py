@@ -18,6 +18,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import dsekl
+from dsekl.estimators.files import describe
 from dsekl.solvers.progress import Forecast
 
 COMMAND = [sys.executable, "-m", "dsekl"]
@@ -35,7 +36,7 @@ def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Terminal:
-    """A command that runs on a terminal, and what it showed there so far."""
+    """A command that runs on a terminal, and what it showed there so far; used as a context manager."""
 
     def __init__(self, arguments: list[str], **environment: str) -> None:
         self.end, other = pty.openpty()
@@ -46,8 +47,16 @@ class Terminal:
         )  # fmt: skip
         os.close(other)
 
-    def read_until(self, pattern: str, seconds: float = 120.0) -> None:
-        """Read until the pattern is shown."""
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.end)
+
+    def read_until(self, pattern: str, seconds: float = 600.0) -> None:
+        """Read until the pattern is shown. A first run compiles, so this may take minutes."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, self.shown):
             assert time.monotonic() < deadline, f"{pattern!r} was not shown:\n{self.shown[-2000:]}"
@@ -58,7 +67,6 @@ class Terminal:
         """Read until the command ends, and return its exit code."""
         while self._read(60.0):
             pass
-        os.close(self.end)
         return self.process.wait(60)
 
     def _read(self, seconds: float) -> bool:
@@ -73,16 +81,16 @@ class Terminal:
         return bool(content)
 
 
-ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000", "--kernel", "laplacian"]
+ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000"]
 
 
 def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(noise: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.dsekl"
-    terminal = Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS])
-    terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
-    assert re.search(r"\d:\d\d left", terminal.shown)
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.finish() == 130
+    with Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS]) as terminal:
+        terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
+        assert re.search(r"\d:\d\d left", terminal.shown)
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.finish() == 130
     assert "holds the model so far" in terminal.shown
     assert dsekl.load(model).stop_reason_ == "interrupted"
 
@@ -100,10 +108,9 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
     subprocess.run(arguments("whole.dsekl", "-q"), check=True)
     stopped = arguments("stopped.dsekl", "--checkpoint", checkpoint, "--checkpoint-interval", 0)
     process = subprocess.Popen(stopped, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not checkpoint.exists():
+    while not checkpoint.exists() or not describe(checkpoint)["last_epoch"]:
         assert process.poll() is None
         time.sleep(0.005)
-    time.sleep(0.3)
     process.send_signal(sign)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
@@ -140,11 +147,9 @@ def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_terminal_has_colours_unless_told_otherwise() -> None:
     colours = re.compile(r"\x1b\[[0-9;]*(3[0-9]|4[0-9])[0-9;]*m")
-    coloured = Terminal(["demo"], NO_COLOR="")
-    assert coloured.finish() == 0
+    with Terminal(["demo"], NO_COLOR="") as coloured, Terminal(["demo"], NO_COLOR="1") as plain:
+        assert coloured.finish() == plain.finish() == 0
     assert colours.search(coloured.shown)
-    plain = Terminal(["demo"], NO_COLOR="1")
-    assert plain.finish() == 0
     assert not colours.search(plain.shown)
 
 

@@ -31,6 +31,7 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/large_data.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -102,8 +102,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
-            An ``np.memmap`` that is large for ``memory_budget`` is read a part at a time and never held whole; its points
-            take as much space in the folder for temporary files (TMPDIR).
+            An ``np.memmap`` that is large for ``memory_budget`` is read a part at a time and never held whole; its
+            points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """

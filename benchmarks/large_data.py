@@ -135,7 +135,7 @@ def main() -> None:
     ]  # fmt: skip
     publish(
         "Training on a mapped file" + (", all defaults" if chosen.learn else ""),
-        "DSEKL_DATA=... python benchmarks/large_data.py" + (" --learn" if chosen.learn else ""),
+        " ".join(["DSEKL_DATA=... python benchmarks/large_data.py", *sys.argv[1:]]),
         f"Board: 4 x 4 fields of alternating labels, apart, bent into {chosen.features} features"
         + ("; all defaults. " if chosen.learn else f"; gamma {50 / chosen.features:g}, C 10. Covertype: 100 and 4. ")
         + "Each fit has a process of its own. Peak is the most that the whole process held, with Python, the libraries "

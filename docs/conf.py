@@ -25,8 +25,10 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "closing_lines",
 ]
 templates_path = ["_templates"]
+smartquotes = False  # the quotes of "rbf" are code
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3

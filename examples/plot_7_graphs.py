@@ -6,7 +6,7 @@ Two molecules of the same atoms differ by how these are joined. The Weisfeiler-L
 neighbourhoods that their nodes have, and is a Python function like the kernel on strings.
 """
 
-from functools import lru_cache
+from functools import cache
 from hashlib import blake2b
 
 import matplotlib.pyplot as plt
@@ -60,7 +60,7 @@ print(f"{len(train)} graphs to learn from, {100 * y.mean():.0f} % of them in the
 # rounds together.
 
 
-@lru_cache(maxsize=None)
+@cache
 def all_labels(labels, neighbours, rounds):
     seen = list(labels)
     for _ in range(rounds):

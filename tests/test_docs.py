@@ -82,5 +82,7 @@ def test_every_method_is_described(thing: type) -> None:
 @pytest.mark.parametrize("gamma", ["learn", 1.0])
 def test_every_fitted_attribute_is_described(thing: Any, gamma: Any) -> None:
     X, y = make_moons(120, noise=0.1, random_state=0)
-    fitted = {name for name in vars(thing(gamma=gamma, random_state=0).fit(X, y)) if re.fullmatch(r"[a-zA-Z]\w*_", name)}
+    fitted = {
+        name for name in vars(thing(gamma=gamma, random_state=0).fit(X, y)) if re.fullmatch(r"[a-zA-Z]\w*_", name)
+    }
     assert fitted - OF_SCIKIT_LEARN - OF_THE_HOUSE <= set(described(thing, "Attributes"))

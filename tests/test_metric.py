@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern, Pairwise
 from dsekl.metric import importances
+from dsekl.metric.descent import Learner
 from dsekl.metric.gradient import neighbour_loss
 from dsekl.metric.regions import draw_regions, draw_splits
 from dsekl.metric.scales import spreads
@@ -231,3 +234,33 @@ def test_the_defaults_are_a_good_model_and_no_worse_than_equal_weights(name: str
     found, reference = (cross_val_score(clone(m), X, y, cv=4).mean() for m in (model, equal))
     assert found >= reference - 2 * np.sqrt(reference * (1 - reference) / len(y)) - 0.005
     assert found > 0.9
+
+
+@pytest.mark.parametrize("steps", [3, 650])
+def test_ctrl_c_while_the_metric_is_learned_leaves_a_model(
+    steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """After 3 steps nothing is learned yet; after 650, all splits are (100 steps each) and the choice is made."""
+    X, y = two_of_twenty(600, 4)
+    seen = [0]
+    descend = Learner._loss
+
+    def counted(self: Learner, *sides: Any) -> Any:
+        seen[0] += 1
+        if seen[0] == steps:
+            signal.raise_signal(signal.SIGINT)
+        return descend(self, *sides)
+
+    monkeypatch.setattr(Learner, "_loss", counted)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    checkpoint = tmp_path / "run.ckpt"
+    model = DSEKLClassifier(random_state=0, checkpoint=checkpoint, warm_start=True)
+    with pytest.warns(UserWarning, match="stopped by Ctrl-C while gamma was learned"):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.metric_ == ("equal" if steps == 3 else "learned")
+    assert model.score(X, y) > 0.8
+    assert not checkpoint.exists()
+    whole = model.fit(X, y)
+    assert whole.stop_reason_ == "tol"
+    np.testing.assert_array_equal(whole.gamma_, DSEKLClassifier(random_state=0).fit(X, y).gamma_)

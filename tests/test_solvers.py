@@ -105,6 +105,41 @@ def test_any_number_of_workers_equals_the_serial_run_to_the_bit(reading: str) ->
         np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
 
 
+def test_algorithm_2_without_the_pairs_out_of_reach_is_algorithm_2() -> None:
+    """Enough points for a spatial order, and a kernel narrow enough to prune: as good, by any number of workers."""
+    X, y = xor(3000, seed=0)
+
+    def fit(**settings: Any) -> Any:
+        solver = SharedMemory(n_rows=700, n_cols=400, n_workers=settings.pop("n_workers", 1))
+        common = dict(gamma=100.0, max_epochs=3, tol=0.0, random_state=0, dtype="float64", warm_start=True)
+        return DSEKLClassifier(solver=solver, **common, **settings).fit(X, y)
+
+    pruned, whole = fit(), fit(kernel_tol=0.0)
+    assert pruned._state.memory["prune"]
+    assert not whole._state.memory["prune"]
+    # The two draw different batches of rows after their start, so their errors are compared and not their coefficients.
+    np.testing.assert_array_equal(pruned.dual_coef_, fit(n_workers=3).dual_coef_)
+    assert abs(pruned.score(X, y) - whole.score(X, y)) < 0.01
+
+
+def test_a_pruned_gradient_of_algorithm_2_is_the_gradient() -> None:
+    from dsekl.solvers.shared_memory import _global_gradients, _pruned_gradients
+
+    X, y = xor(3000, seed=0)
+    basis: Any = gram.build(RBF(), X, gamma=100.0, dtype="float64", kernel_tol=1e-9)
+    targets = y[basis.order, None].astype(float)
+    problem = Problem(basis, targets, np.ones(3000), losses.Hinge(), 1.0, 1)
+    rng = np.random.default_rng(1)
+    coef = rng.standard_normal((3000, 1))
+    rows = np.sort(rng.choice(3000, 500, replace=False))
+    batches = [np.arange(0, 1700), np.arange(1700, 3000)]
+    columns = [basis.columns(cols) for cols in batches]
+    pruned, pruned_loss = _pruned_gradients(problem, rows, batches, columns, coef, 1)
+    whole, whole_loss = _global_gradients(problem, rows, batches, columns, coef, 1)
+    np.testing.assert_allclose(np.vstack(pruned), np.vstack(whole), atol=1e-5)
+    assert pruned_loss == pytest.approx(whole_loss, rel=1e-6)
+
+
 @pytest.mark.parametrize("solver", [DoublyStochastic(n_rows=30, n_cols=30), SharedMemory(n_rows=50, n_cols=50)])
 def test_the_random_state_alone_decides_the_model(solver: Any) -> None:
     X, y = xor(200, seed=1)
@@ -221,6 +256,7 @@ def test_warm_start_goes_on_where_the_last_fit_stopped() -> None:
 
 def test_ctrl_c_ends_with_the_model_so_far() -> None:
     X, y = xor(2000, seed=6)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without one
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     model = DSEKLClassifier(gamma=1.0, solver="doubly_stochastic", max_epochs=10**6, random_state=0)
     with pytest.warns(UserWarning, match="stopped by Ctrl-C"):

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .estimators import DSEKLClassifier, DSEKLRegressor
+    from .estimators.files import load
+    from .persistence import ModelFileError
 
 __version__ = "0.1.0"
-__all__ = ["DSEKLClassifier", "DSEKLRegressor", "__version__"]
+__all__ = ["DSEKLClassifier", "DSEKLRegressor", "ModelFileError", "__version__", "load"]
+
+_HOMES = {
+    "DSEKLClassifier": "dsekl.estimators",
+    "DSEKLRegressor": "dsekl.estimators",
+    "ModelFileError": "dsekl.persistence",
+    "load": "dsekl.estimators.files",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("DSEKLClassifier", "DSEKLRegressor"):
-        return getattr(import_module("dsekl.estimators"), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'dsekl' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

@@ -1,7 +1,7 @@
 """Where rows and cols come from.
 
 Algorithm 1 draws both afresh each step; Algorithm 2 cuts permutations into batches, so that an epoch meets each
-point once and two workers never hold the same coefficient.
+point once and two workers never hold the same coefficient. Dual ascent cuts the rows that are wrong into blocks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,25 @@ def draw_distinct(rng: np.random.Generator, n: int, size: int) -> NDArray[np.int
 
 
 def epoch_batches(rng: np.random.Generator, n: int, size: int) -> list[NDArray[np.intp]]:
-    """Return a random permutation of ``range(n)`` cut into batches of ``size`` (the last may be smaller).
+    """Return a random permutation of ``range(n)`` cut into batches of ``size`` (the last may be smaller)."""
+    return cut(rng.permutation(n), size)
+
+
+def cut(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
+    """Cut an order into batches of ``size`` (the last may be smaller).
 
     Each batch is ascending: where neighbours in number are neighbours in space, products can prune.
     """
-    order = rng.permutation(n).astype(np.intp)
-    return [np.sort(order[start : start + size]) for start in range(0, n, size)]
+    return [np.sort(order[start : start + size]) for start in range(0, len(order), size)]
+
+
+def draw_blocks(rng: np.random.Generator, rows: NDArray[np.intp], size: int, in_order: bool) -> list[NDArray[np.intp]]:
+    """Cut rows into blocks in random order: of neighbours where the rows are ``in_order``, at random elsewhere.
+
+    The first block is shorter by a random part, so that each epoch draws other borders.
+    """
+    if not in_order:
+        rows = rng.permutation(rows)
+    cuts = np.arange(int(rng.integers(1, size + 1)), len(rows), size)
+    blocks = np.split(rows, cuts)
+    return [np.sort(blocks[k]) for k in rng.permutation(len(blocks)) if len(blocks[k])]

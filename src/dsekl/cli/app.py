@@ -1,12 +1,28 @@
-"""The command ``dsekl``: what all its commands share."""
+"""The command ``dsekl``: its commands, and what becomes of errors.
+
+Exit codes: 0 all is well; 1 the run failed; 2 the request or a file is wrong; 130 stopped by Ctrl-C.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+from typing import Annotated, NoReturn
 
 import typer
 
 import dsekl
+
+from .console import complain
+from .convert import convert
+from .demo import demo
+from .evaluate import evaluate
+from .fit import fit
+from .info import info
+from .predict import predict
+from .tune import tune
+
+FAILED, WRONG = 1, 2
 
 app = typer.Typer(
     name="dsekl",
@@ -14,7 +30,10 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
+for command in (fit, predict, evaluate, tune, info, convert, demo):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -32,6 +51,21 @@ def options(
     """Kernel machines that keep every training point in the model."""
 
 
-def main() -> None:
-    """Run the command line."""
-    app()
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    try:
+        app(arguments)
+    except BrokenPipeError:
+        # Whoever read our output has gone. Python flushes standard output once more at its end; into nothing, then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except ValueError as error:
+        complain(error)
+        sys.exit(WRONG)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        complain(f"{error.filename}: {error.strerror}")
+        sys.exit(WRONG)
+    except (OSError, MemoryError, ArithmeticError) as error:
+        complain(error if str(error) else type(error).__name__)
+        sys.exit(FAILED)
+    sys.exit(0)

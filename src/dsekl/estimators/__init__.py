@@ -1,6 +1,7 @@
 """The scikit-learn estimators."""
 
+from .callbacks import Report
 from .classifier import DSEKLClassifier
 from .regressor import DSEKLRegressor
 
-__all__ = ["DSEKLClassifier", "DSEKLRegressor"]
+__all__ = ["DSEKLClassifier", "DSEKLRegressor", "Report"]

@@ -15,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsekl import kernels, losses
 
-from . import inputs
+from . import compaction, files, inputs
+from .callbacks import CallbackSupportMixin, Listeners
+from .labels import decisions, targets_of, wrong
 from .parameters import CONSTRAINTS
 from .training import Examples, evaluate, train
 
@@ -28,7 +30,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-class DSEKLClassifier(ClassifierMixin, BaseEstimator):
+class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A kernel classifier that keeps every training point in the model.
 
     ``f(x) = sum_j k(x, x_j) dual_coef_j`` over all training points x_j; the class is the sign of f, or the largest
@@ -78,7 +80,7 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         "auto" shows a progress bar on a terminal when a fit lasts; True shows it at once, or logs where there is no
         terminal; False is silent.
     warm_start : bool, default=False
-        Go on from the last fit's state.
+        Go on from the last fit's state, on the same X; y, weights, loss and C may differ.
     kernel_tol : float, default=1e-6
         Kernel values below it may be left out, for kernels that decay with distance: f is then wrong by at most
         ``kernel_tol * sum |dual_coef_|``. 0 leaves nothing out.
@@ -87,6 +89,17 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         noticeable and a large C needs it, and float32 beyond.
     memory_budget : int, default=256
         Megabytes that kernel blocks may take, beside the data and the coefficients.
+    checkpoint : path or None, default=None
+        File to which a long fit writes where it stands, so that the same fit can go on there after a crash or Ctrl-C,
+        to the same model, to the bit: call ``fit`` with the same parameters, data and path. ``max_epochs``, ``n_jobs``,
+        ``verbose`` and ``callbacks`` may differ. The file stays when the fit is finished: the same fit then returns its
+        model at once, and any other replaces it. That of an unfinished fit is never replaced by another fit.
+    checkpoint_interval : float, default=60.0
+        Seconds between two checkpoints; 0 writes one after every step.
+    callbacks : list of callables or None, default=None
+        Each is called after every epoch with a ``dsekl.estimators.Report``: the epoch's figures, and the model so far
+        if it asks for it. True, returned by any of them, ends the fit. An exception ends it too, with its state kept
+        as after Ctrl-C. From version 1.9 on, scikit-learn's own callbacks work as well, through ``set_callbacks``.
 
     Attributes
     ----------
@@ -110,8 +123,10 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         while its sample of the rows grows), and validation_error with early stopping.
     n_iter_ : int
         Epochs run.
+    validation_rows_ : array of shape (n_held_out,)
+        The rows of X that were held out (early stopping only).
     stop_reason_ : str
-        "tol", "validation", "max_epochs" or "interrupted".
+        "tol", "validation", "max_epochs", "callback" or "interrupted" (by Ctrl-C).
 
     Examples
     --------
@@ -146,6 +161,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         kernel_tol: float = 1e-6,
         dtype: str = "auto",
         memory_budget: int = 256,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        callbacks: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -166,6 +184,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_tol = kernel_tol
         self.dtype = dtype
         self.memory_budget = memory_budget
+        self.checkpoint = checkpoint
+        self.checkpoint_interval = checkpoint_interval
+        self.callbacks = callbacks
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -191,10 +212,9 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         if self.class_weight is not None:
             per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
             weights = weights * per_class[codes]
-        targets = _targets(codes, len(self.classes_))
-        train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, _wrong, codes)
-        if hasattr(self, "support_"):
-            self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        targets = targets_of(codes, len(self.classes_))
+        listeners = Listeners(self, X, labels, sample_weight)
+        train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, wrong, codes, listeners)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -205,9 +225,8 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row."""
-        f = self.decision_function(X)
-        codes = (f > 0).astype(np.intp) if f.ndim == 1 else f.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        check_is_fitted(self)
+        return np.asarray(self.classes_[decisions(evaluate(self, X))])
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
@@ -224,20 +243,33 @@ class DSEKLClassifier(ClassifierMixin, BaseEstimator):
         """Return the logarithm of ``predict_proba``."""
         return np.asarray(np.log(self.predict_proba(X)))
 
+    def compact(self, tolerance: float, X: Any = None) -> Self:
+        """Return a model with fewer terms whose f differs by at most ``tolerance`` at this model's own points.
+
+        The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
+        ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, the share of
+        changed_decisions among them, and norm_of_change, in the kernel's space: for kernels with k(x, x) = 1 no row
+        whatsoever changes by more.
+
+        Parameters
+        ----------
+        tolerance : float, the greatest change of f
+        X : further rows at which the bound must hold, the training rows say
+        """
+        model: Self = compaction.compact(self, tolerance, X)
+        return model
+
+    def save(self, path: Any, *, table: dict[str, Any] | None = None, provenance: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to a file from which ``dsekl.load`` makes it again, to the bit, running no code.
+
+        Parameters
+        ----------
+        path : path of the file, replaced as a whole if it exists
+        table : JSON-able dict, kept with the model: how raw columns became X, say
+        provenance : JSON-able dict, added to the time, platform and versions that every file notes
+        """
+        files.save(self, path, table, provenance)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         return inputs.with_input_tags(self, tags)
-
-
-def _targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Return -1 and 1: one column for two classes, one against the rest for more."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-
-
-def _wrong(targets: Floats, f: Floats) -> Floats:
-    """Return 1 for each row with the wrong label, 0 for the others."""
-    if targets.shape[1] == 1:
-        return np.asarray((f[:, 0] > 0) != (targets[:, 0] > 0), dtype=np.float64)
-    return np.asarray(f.argmax(axis=1) != targets.argmax(axis=1), dtype=np.float64)

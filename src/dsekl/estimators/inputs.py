@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -21,10 +22,14 @@ from sklearn.utils.validation import (
 )
 
 from dsekl.kernels import ObjectKernel, Precomputed
+from dsekl.stored import mapping_of, row_parts, store
 
-from .parameters import needs_nonnegative, unequal_scales
+from .parameters import MEGABYTE, needs_nonnegative, unequal_scales
 
 FLOATS = (np.float64, np.float32)
+
+HELD_SHARE = 4
+"""A mapped file that takes less than one part in so many of the memory budget is treated like any other array."""
 
 
 def training_data(
@@ -39,8 +44,7 @@ def training_data(
             raise ValueError("X holds no objects; give at least two")
         X = X.to_numpy() if hasattr(X, "to_numpy") else X
     else:
-        accept_sparse = False if isinstance(kernel, Precomputed) else "csr"
-        X = validate_data(estimator, X, accept_sparse=accept_sparse, dtype=FLOATS, ensure_min_samples=2)
+        X = _numbers(estimator, kernel, X, ensure_min_samples=2)
         if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
             raise ValueError(f"X has shape {X.shape}; kernel='precomputed' needs the square kernel matrix to fit")
         _check_signs(kernel, X)
@@ -79,8 +83,7 @@ def query_rows(estimator: Any, kernel: Any, X: Any) -> Any:
         if _num_samples(X) == 0:
             raise ValueError("X holds no objects; give at least one")
         return X.to_numpy() if hasattr(X, "to_numpy") else X
-    accept_sparse = False if isinstance(kernel, Precomputed) else "csr"
-    X = validate_data(estimator, X, accept_sparse=accept_sparse, dtype=FLOATS, reset=False)
+    X = _numbers(estimator, kernel, X, reset=False)
     _check_signs(kernel, X)
     return X
 
@@ -112,9 +115,32 @@ def warn_of_unequal_scales(estimator: Any, X: Any) -> None:
     )
 
 
+def _numbers(estimator: Any, kernel: Any, X: Any, **checks: Any) -> Any:
+    """Return X as checked numbers: an array, CSR, or the rows of a mapped file that is large for the memory budget."""
+    square = isinstance(kernel, Precomputed)
+    large = not square and mapping_of(X) is not None and X.nbytes > estimator.memory_budget * MEGABYTE // HELD_SHARE
+    if not large:
+        return validate_data(estimator, X, accept_sparse=False if square else "csr", dtype=FLOATS, **checks)
+    # Two rows show shape, type and columns; whether numbers are finite, the parts do.
+    validate_data(estimator, X[:2], dtype=FLOATS, ensure_all_finite=False, **checks)
+    rows = store(np.asarray(X))
+    for part, values in row_parts(rows):
+        finite = np.isfinite(values)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            raise ValueError(
+                f"X holds {values[row, column]} in row {part.start + row}, column {column} (counted from 0); leave "
+                "such rows out, or put a number in their place"
+            )
+    return rows
+
+
 def _check_signs(kernel: Any, X: Any) -> None:
-    if needs_nonnegative(kernel) and X.min() < 0:
+    if not needs_nonnegative(kernel):
+        return
+    lowest = X.min() if sparse.issparse(X) else min(rows.min() for _, rows in row_parts(X))
+    if lowest < 0:
         raise ValueError(
-            f"X holds the negative value {X.min():.3g}; kernel='chi2' is for histograms and needs entries of at least "
+            f"X holds the negative value {lowest:.3g}; kernel='chi2' is for histograms and needs entries of at least "
             "0. Put sklearn.preprocessing.MinMaxScaler(clip=True) before the estimator, or choose another kernel."
         )

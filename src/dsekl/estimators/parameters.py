@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "dtype": [StrOptions({"auto", "float32", "float64"})],
     "kernel_tol": [Interval(Real, 0, 1, closed="left")],
     "memory_budget": [Interval(Integral, 1, None, closed="left")],
+    "checkpoint": [str, PathLike, None],
+    "checkpoint_interval": [Interval(Real, 0, None, closed="left")],
+    "callbacks": [list, tuple, None],
 }
 
 MOST_DOUBLE_ROWS = 4096
@@ -46,9 +50,9 @@ SCALE_ROWS = 10_000
 SCALE_RATIO = 1000.0
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """Return the one source of randomness of a fit."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+def seed_of(random_state: Any) -> int:
+    """Return the one seed of all that is random in a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def thread_count(n_jobs: int | None) -> int:

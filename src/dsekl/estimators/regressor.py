@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsekl import kernels, losses
 
-from . import inputs
+from . import compaction, files, inputs
+from .callbacks import CallbackSupportMixin, Listeners
 from .classifier import DSEKLClassifier
 from .docstrings import with_parameters_of
 from .parameters import CONSTRAINTS
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @with_parameters_of(DSEKLClassifier)
-class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A kernel regressor that keeps every training point in the model.
 
     ``f(x) = intercept + sum_j k(x, x_j) dual_coef_j`` over all training points x_j.
@@ -39,7 +40,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     intercept_ : float or array of shape (n_targets,)
     dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_ : as in ``DSEKLClassifier``
-    history_, n_iter_, stop_reason_ : as in ``DSEKLClassifier``
+    history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples
     --------
@@ -75,6 +76,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         kernel_tol: float = 1e-6,
         dtype: str = "auto",
         memory_budget: int = 256,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        callbacks: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -95,6 +99,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.kernel_tol = kernel_tol
         self.dtype = dtype
         self.memory_budget = memory_budget
+        self.checkpoint = checkpoint
+        self.checkpoint_interval = checkpoint_interval
+        self.callbacks = callbacks
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -109,26 +116,38 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         loss = losses.resolve(self.loss, "regression")
         X, targets = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.real_targets)
         weights = inputs.row_weights(sample_weight, X)
-        self._one_target = targets.ndim == 1
+        one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
         constants = np.zeros(targets.shape[1])
         if self.fit_intercept:
             constants = np.array([loss.best_constant(column, weights) for column in targets.T])
-        self.intercept_ = float(constants[0]) if self._one_target else constants
+        self.intercept_ = float(constants[0]) if one_target else constants
 
         def losses_of_rows(y: Floats, f: Floats) -> Floats:
             return np.asarray(loss.value(y, f).mean(axis=1))
 
-        train(self, Examples(X, targets - constants, weights, np.arange(len(targets))), loss, losses_of_rows, None)
-        if hasattr(self, "support_"):
-            self.n_support_ = np.array([len(self.support_)])
+        listeners = Listeners(self, X, targets[:, 0] if one_target else targets, sample_weight)
+        examples = Examples(X, targets - constants, weights, np.arange(len(targets)))
+        train(self, examples, loss, losses_of_rows, None, listeners)
         return self
 
     def predict(self, X: Any) -> Floats:
         """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""
         check_is_fitted(self)
         f = evaluate(self, X) + np.atleast_1d(self.intercept_)
-        return np.asarray(f[:, 0] if self._one_target else f)
+        return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
+
+    def compact(self, tolerance: float, X: Any = None) -> Self:
+        """Return a model with fewer terms whose predictions differ by at most ``tolerance`` at this model's own points.
+
+        As ``DSEKLClassifier.compact``; what it cost is in ``compaction_``.
+        """
+        model: Self = compaction.compact(self, tolerance, X)
+        return model
+
+    def save(self, path: Any, *, table: dict[str, Any] | None = None, provenance: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to a file for ``dsekl.load``; as ``DSEKLClassifier.save``."""
+        files.save(self, path, table, provenance)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

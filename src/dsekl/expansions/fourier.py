@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from dsekl.stored import StoredRows
+
 from .contract import Array, Basis, Indices, PlacedBasis
 
 
@@ -74,11 +76,12 @@ class FourierBasis:
         return np.concatenate([terms.product(part, V) for part in parts] or [np.empty((0, V.shape[1]))])
 
     def chunk_rows(self, n_cols: int) -> int:
-        return max(1, self.budget // (8 * n_cols))
+        return max(1, self.budget // (8 * max(n_cols, int(self.points.shape[1]))))
 
     def at(self, X: Any) -> FourierBasis:
-        points = self.placement.sparse(X) if sparse.issparse(self.points) else self.placement.dense(X)
-        return replace(self, points=points)
+        if sparse.issparse(self.points):
+            return replace(self, points=self.placement.sparse(X))
+        return replace(self, points=self.placement.stored(X) if isinstance(X, StoredRows) else self.placement.dense(X))
 
     def restricted(self, cols: Indices) -> FourierBasis:
         # The scale sqrt(2 / n_drawn) belongs to the draw, so dropping terms does not change the others.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dsekl.kernels import ObjectKernel, Precomputed
+from dsekl.stored import StoredRows
 
 from .blocks import times, transposed_times
 from .contract import Columns, Gram, Indices, row_blocks
@@ -33,7 +34,7 @@ def build(
     Parameters
     ----------
     kernel : kernel object from ``dsekl.kernels``
-    X : array (n, n_features), CSR, sequence of objects, or a precomputed matrix (n, n)
+    X : array (n, n_features), ``StoredRows``, CSR, sequence of objects, or a precomputed matrix (n, n)
     gamma : number, or array (n_features,)
     dtype : "float32" or "float64", the type of kernel values
     budget : bytes that blocks and packed columns may take
@@ -44,6 +45,7 @@ def build(
         return StructuredGram(ObjectBlocks(kernel.function, X, X), budget)
     if isinstance(kernel, Precomputed):
         return StructuredGram(PrecomputedBlocks(X, np.arange(X.shape[1])), budget)
-    if sparse.issparse(X) or mostly_empty(kernel, X):
+    # Mostly empty rows in a file stay there, as dense ones: as CSR they would be in memory.
+    if sparse.issparse(X) or (not isinstance(X, StoredRows) and mostly_empty(kernel, X)):
         return SparseGram.of(kernel, X, gamma, dtype, budget, n_threads)
     return DenseGram.of(kernel, X, gamma, dtype, budget, n_threads, kernel_tol)

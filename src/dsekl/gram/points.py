@@ -69,6 +69,14 @@ def _pack(points: Any, packed: Any, norms: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Runs of points in memory: what the compiled products take of them, and the rows that they are."""
+
+    arrays: tuple[Array, Array, NDArray[np.intp], NDArray[np.int64], Array, Array]
+    rows: Indices
+
+
+@dataclass(frozen=True)
 class DensePoints:
     """Placed points (n, n_features), their squared norms, and the tree's leaf of each."""
 
@@ -79,10 +87,7 @@ class DensePoints:
     @staticmethod
     def of(data: Array, leaf: NDArray[np.int64] | None = None) -> DensePoints:
         """Return points with the leaves of a spatial order, or one leaf for all where there is no order."""
-        norms = np.empty(len(data), dtype=data.dtype)
-        _square_norms(data, norms)
-        refuse_overflow(norms)
-        return DensePoints(data, norms, np.zeros(len(data), dtype=np.int64) if leaf is None else leaf)
+        return DensePoints(data, square_norms(data), np.zeros(len(data), dtype=np.int64) if leaf is None else leaf)
 
     def take(self, indices: Indices) -> DensePoints:
         """Return some of the points; ascending indices keep neighbours together."""
@@ -90,10 +95,23 @@ class DensePoints:
             return self
         return DensePoints(*(np.ascontiguousarray(part[indices]) for part in (self.data, self.norms, self.leaf)))
 
+    def kept(self, budget: int) -> DensePoints:
+        """Return the points as a model keeps them."""
+        return self
+
+    def held(self, runs: NDArray[np.intp], starts: NDArray[np.int64], lo: Array, hi: Array) -> Held:
+        """Return some runs, where they are."""
+        return Held((self.data, self.norms, runs, starts, lo, hi), slice(None))
+
+    @property
+    def most_rows(self) -> int:
+        """How many points a task may hold: all, as they are in memory."""
+        return max(1, len(self))
+
     @cached_property
     def run_starts(self) -> NDArray[np.int64]:
         """Where runs start, and the end of the last."""
-        return np.asarray(_run_starts(self.leaf), dtype=np.int64)
+        return run_starts(self.leaf)
 
     @cached_property
     def boxes(self) -> tuple[Array, Array]:
@@ -102,6 +120,19 @@ class DensePoints:
 
     def __len__(self) -> int:
         return len(self.data)
+
+
+def square_norms(data: Array) -> Array:
+    """Return the squared norms of points."""
+    norms = np.empty(len(data), dtype=data.dtype)
+    _square_norms(data, norms)
+    refuse_overflow(norms)
+    return norms
+
+
+def run_starts(leaf: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the runs of points in these leaves start, and the end of the last."""
+    return np.asarray(_run_starts(leaf), dtype=np.int64)
 
 
 def boxes_of(data: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:

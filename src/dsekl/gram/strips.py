@@ -54,6 +54,18 @@ def _groups_near(lo: Any, hi: Any, col_lo: Any, col_hi: Any, reach: Any, manhatt
     return count
 
 
+@njit(cache=True, nogil=True)
+def runs_near(lo: Any, hi: Any, other_lo: Any, other_hi: Any, reach: Any, manhattan: Any) -> Any:
+    """Return the runs within reach of one box."""
+    near = np.empty(lo.shape[0], dtype=np.intp)
+    count = 0
+    for run in range(lo.shape[0]):
+        if _within_reach(lo[run], hi[run], other_lo, other_hi, reach, manhattan):
+            near[count] = run
+            count += 1
+    return near[:count]
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _weigh(strip: Any, weights: Any) -> Any:
     total = strip.dtype.type(0.0)

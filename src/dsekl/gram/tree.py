@@ -8,6 +8,7 @@ of each point's leaf are all that pruning needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,23 @@ def _widest_column(points: Any, order: Any, stride: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _cut(points: Any, order: Any, scratch: Any) -> int:
-    """Arrange one node as its low side and its high side; return where they meet."""
-    n = order.size
-    stride = max(1, n // SAMPLE)
+def _choose(points: Any, order: Any, stride: int) -> Any:
+    """Return the column in which a node varies most, and its median there, from every ``stride``-th of its points."""
     column = _widest_column(points, order, stride)
-    sample = np.empty((n + stride - 1) // stride, dtype=points.dtype)
+    sample = np.empty((order.size + stride - 1) // stride, dtype=points.dtype)
     for i in range(sample.size):
         sample[i] = points[order[i * stride], column]
-    median = np.median(sample)
+    return column, np.median(sample)
+
+
+@njit(cache=True, nogil=True)
+def divide(values: Any, median: float, order: Any, scratch: Any) -> int:
+    """Arrange a node as its low side and its high side, by its values in one column; return where they meet."""
+    n = order.size
     below, level = 0, 0
     for i in range(n):
-        value = points[order[i], column]
-        below += value < median
-        level += value == median
+        below += values[i] < median
+        level += values[i] == median
     # Equal values stay together, on the side that keeps the halves more even.
     with_level = abs(n - 2 * (below + level)) < abs(n - 2 * below)
     size = below + level if with_level else below
@@ -60,8 +64,7 @@ def _cut(points: Any, order: Any, scratch: Any) -> int:
         return int(n // 2)
     low, high = 0, size
     for i in range(n):
-        value = points[order[i], column]
-        if value < median or (with_level and value == median):
+        if values[i] < median or (with_level and values[i] == median):
             scratch[low] = order[i]
             low += 1
         else:
@@ -72,7 +75,17 @@ def _cut(points: Any, order: Any, scratch: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _arrange(points: Any, order: Any, starts_leaf: Any, scratch: Any) -> None:
+def _cut(points: Any, order: Any, scratch: Any) -> int:
+    """Arrange one node as its low side and its high side; return where they meet."""
+    column, median = _choose(points, order, max(1, order.size // SAMPLE))
+    values = np.empty(order.size, dtype=points.dtype)
+    for i in range(order.size):
+        values[i] = points[order[i], column]
+    return int(divide(values, median, order, scratch))
+
+
+@njit(cache=True, nogil=True)
+def arrange(points: Any, order: Any, starts_leaf: Any, scratch: Any) -> None:
     """Arrange a whole subtree and mark where its leaves start."""
     stack = [(0, order.size)]
     while len(stack) > 0:
@@ -103,24 +116,37 @@ def spatial_order(points: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.
         ]
         large = [node for node in halves if node.stop - node.start > PARALLEL_NODE]
         small += [node for node in halves if node.stop - node.start <= PARALLEL_NODE]
-    spread(lambda node: _arrange(points, order[node], starts_leaf[node], scratch[node]), small, n_threads)
+    spread(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small, n_threads)
     return order, np.cumsum(starts_leaf) - 1
 
 
-def random_subtrees(points: NDArray[Any], size: int, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+def where_to_cut(order: NDArray[np.intp], points: Callable[[NDArray[np.intp]], NDArray[Any]]) -> tuple[int, float]:
+    """Return the column and the median at which ``_cut`` would cut a node whose ``points`` have to be fetched."""
+    sample = points(order[:: max(1, len(order) // SAMPLE)])
+    column, median = _choose(sample, np.arange(len(sample), dtype=np.intp), 1)
+    return int(column), float(median)
+
+
+def random_subtrees(points: Any, size: int, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
     """Return the rows of up to ``count`` different subtrees of at most ``size`` rows, each row as likely as any other.
 
-    Only the nodes on the way to them are cut.
+    Only the nodes on the way to them are cut. ``points`` is an array, or makes ``points[rows]`` and
+    ``points[rows, column]`` when they are asked for.
     """
     order, scratch = np.arange(len(points), dtype=np.intp), np.empty(len(points), dtype=np.intp)
     middles: dict[tuple[int, int], int] = {}
     found: list[tuple[int, int]] = []
+
+    def cut(inside: NDArray[np.intp], scratch: NDArray[np.intp]) -> int:
+        column, median = where_to_cut(inside, points.__getitem__)
+        return int(divide(points[inside, column], median, inside, scratch))
+
     for _ in range(4 * count):
         node = (0, len(points))
         while node[1] - node[0] > size:
             if node not in middles:
                 inside = slice(*node)
-                middles[node] = node[0] + _cut(points, order[inside], scratch[inside])
+                middles[node] = node[0] + cut(order[inside], scratch[inside])
             middle = middles[node]
             low = rng.uniform(*node) < middle
             node = (node[0], middle) if low else (middle, node[1])

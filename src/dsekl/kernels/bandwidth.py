@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dsekl.stored import row_parts
+
 from .contract import Pairwise
 
 N_PAIRS = 5_000
@@ -24,7 +26,9 @@ def scale_gamma(X: Any) -> float:
         mean = X.mean()
         variance = float(X.multiply(X).mean() - mean * mean)
     else:
-        variance = float(X.var(dtype=np.float64))
+        size = X.shape[0] * X.shape[1]
+        mean = sum(float(rows.sum(dtype=np.float64)) for _, rows in row_parts(X)) / size
+        variance = sum(float(np.square(rows - np.float64(mean)).sum()) for _, rows in row_parts(X)) / size
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 

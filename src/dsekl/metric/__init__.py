@@ -19,7 +19,7 @@ from dsekl.kernels import Pairwise
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import FIRST_C, Data, choose, region_rows
 from .regions import draw_splits
-from .scales import spreads
+from .scales import own_units, spreads
 
 __all__ = ["FEWEST_ROWS", "Choice", "can_learn", "importances", "learn"]
 
@@ -60,10 +60,10 @@ def learn(
     if not spread.any():
         return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, EQUAL, np.nan)
     splits = draw_splits(len(targets), region_rows(data), rng)
-    candidates = Candidates.of(data, splits, spread, rng)
-    # Until the held-out rows have decided, the simplest weights are the best that can be said.
-    so_far = Choice(candidates.equal[EQUAL], FIRST_C if C is None else C, EQUAL, np.nan, whole=False)
+    # Until held-out rows have decided, the simplest weights are the best that can be said.
+    so_far = Choice(own_units(spread), FIRST_C if C is None else C, EQUAL, np.nan, whole=False)
     try:
+        candidates = Candidates.of(data, splits, spread, rng)
         gammas = candidates.learned(lambda done: advance(0.5 * done))
         verdict = choose(data, splits, gammas, PARTLY, C, rng, lambda done: advance(0.5 + 0.4 * done))
         winner, factor, best_C, error = verdict

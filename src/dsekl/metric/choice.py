@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from dsekl import gram
 from dsekl.gram import spread
@@ -19,7 +20,7 @@ from dsekl.losses import Squared
 from dsekl.solvers.coordinate import descend, solve_squared
 
 from .distance import Distance
-from .regions import Region, Rows, draw_regions
+from .regions import Region, Rows, Scaled, draw_regions
 
 REGION_ROWS = 3_000
 FEWEST_REGION_ROWS, RIDGE_REGION_ROWS = 1_000, 1_500
@@ -119,7 +120,9 @@ class Search:
         new = [setting for setting in settings if setting not in self.scores]
         if not new:
             return
-        found = spread(lambda region: self._judge(region, new), self.regions, self.data.n_threads)
+        # The regions have the threads; BLAS with threads of its own in each of them is up to ten times slower.
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = spread(lambda region: self._judge(region, new), self.regions, self.data.n_threads)
         for k, setting in enumerate(new):
             errors, losses, weights = np.concatenate([judged[k] for judged in found], axis=1)
             self.scores[setting] = Score(errors, errors + MARGIN_WEIGHT * losses, weights)
@@ -179,9 +182,8 @@ def choose(
 def _regions(data: Data, splits: list[Rows], gamma: Floats, n_rows: int, rng: np.random.Generator) -> list[Region]:
     """Return regions of ``n_rows`` rows in all, neighbours by the metric ``gamma``."""
 
-    def points() -> NDArray[np.float32]:
-        scale = (gamma**data.kernel.gamma_power).astype(np.float32)
-        return np.asarray(np.asarray(data.X, dtype=np.float32) * scale)
+    def points() -> Scaled:
+        return Scaled(data.X, (gamma**data.kernel.gamma_power).astype(np.float32))
 
     size = region_rows(data)
     return draw_regions(splits, len(data.targets), points, size, n_rows // size, rng)

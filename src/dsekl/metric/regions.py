@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,22 @@ class Region:
     split: int
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """Rows times one number per feature, a few at a time: what the regions are cut from."""
+
+    X: Any
+    scale: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def __getitem__(self, entries: Any) -> NDArray[np.float32]:
+        """Return some rows, or their entries in one column."""
+        scale = self.scale[entries[1]] if isinstance(entries, tuple) else self.scale
+        return np.asarray(np.asarray(self.X[entries], dtype=np.float32) * scale)
+
+
 def draw_splits(n: int, size: int, rng: np.random.Generator) -> list[Rows]:
     """Return the rows that each split holds out: one split of many rows, several of at most ``size``."""
     order = rng.permutation(n)
@@ -40,7 +57,7 @@ def draw_splits(n: int, size: int, rng: np.random.Generator) -> list[Rows]:
 
 
 def draw_regions(
-    splits: list[Rows], n: int, points: Callable[[], NDArray[np.float32]], size: int, count: int,
+    splits: list[Rows], n: int, points: Callable[[], Scaled | NDArray[np.float32]], size: int, count: int,
     rng: np.random.Generator,
 ) -> list[Region]:  # fmt: skip
     """Return the whole of few rows for each split, or up to ``count`` regions of at most ``size`` rows of many."""

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 SAMPLE = 20_000
 """Rows that are looked at."""
 
+COLUMNS = 64
+"""Columns that are sorted at a time."""
+
 TAILS = 0.01
 """Share of the values on either side that may not stretch the unit."""
 
@@ -20,14 +23,20 @@ def spreads(X: Any, manhattan: bool) -> NDArray[np.float64]:
     It is the variance, without the tails. A column of two values, such as a one-hot code, counts as if they were
     equally frequent: a rare code is a difference like any other. Constant columns have 0.
     """
-    some = np.asarray(X[:: -(-X.shape[0] // SAMPLE)], dtype=np.float64)
+    some = X[:: -(-X.shape[0] // SAMPLE)]
+    parts = [slice(start, start + COLUMNS) for start in range(0, X.shape[1], COLUMNS)]
+    deviation = np.concatenate([_deviations(np.asarray(some[:, part], dtype=np.float64)) for part in parts])
+    return np.asarray(deviation if manhattan else deviation**2)
+
+
+def _deviations(some: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the typical difference in each column of some rows."""
     low, high = some.min(axis=0), some.max(axis=0)
     deviation = np.clip(some, *np.quantile(some, [TAILS, 1 - TAILS], axis=0)).std(axis=0)
     two_valued = ((some == low) | (some == high)).all(axis=0)
     deviation = np.where(two_valued, 0.5 * (high - low), deviation)
     # A column that varies in the tails alone has nothing else to be measured by.
-    deviation = np.where((deviation == 0) & (high > low), some.std(axis=0), deviation)
-    return np.asarray(deviation if manhattan else deviation**2)
+    return np.asarray(np.where((deviation == 0) & (high > low), some.std(axis=0), deviation))
 
 
 def own_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Any
 from .contract import Problem, Solver, State
 from .doubly_stochastic import DoublyStochastic
 from .dual_ascent import DualAscent
-from .loop import optimise
+from .loop import Hooks, optimise
 from .monitor import Monitor, Validation
 from .progress import Progress
 from .shared_memory import SharedMemory
@@ -15,6 +15,7 @@ from .shared_memory import SharedMemory
 __all__ = [
     "DoublyStochastic",
     "DualAscent",
+    "Hooks",
     "Monitor",
     "Problem",
     "Progress",

@@ -1,10 +1,13 @@
-"""The certificate of dual ascent: the duality gap, a bound on how far the objective is from its optimum."""
+"""The certificate of dual ascent: the duality gap, a bound on how far the objective is from its optimum.
+
+It holds for coefficients that the dual allows, which ``feasible`` makes of others.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .contract import Problem, State
+from .contract import Floats, Problem, State
 
 NEGATIVE = 1e-3
 """How far below 0 what cannot be negative may be found, as a share of the objective."""
@@ -36,8 +39,20 @@ def relative_gap(problem: Problem, state: State) -> float:
     rounding = ROUNDING * float(np.square(np.abs(coef).sum(axis=0)).sum()) * float(state.memory["diagonal"].max())
     lowest = -NEGATIVE * abs(primal) - rounding
     if state.memory["in_play"].all() and not (gap >= -NEGATIVE and quadratic >= lowest):
-        raise indefinite(problem, f"a duality gap of {gap:.3g}")
+        negative = f"coef' K coef = {2 * quadratic:.3g}" if quadratic < lowest else f"a duality gap of {gap:.3g}"
+        raise indefinite(problem, negative)
     return gap
+
+
+def feasible(problem: Problem, coef: Floats, former_C: float) -> Floats:
+    """Return coefficients of a problem with ``former_C`` as ones that the dual of this problem allows.
+
+    Bounds grow and shrink with C, so what is out of bounds shrinks as C did; what still is starts again from 0.
+    """
+    C = problem.C * problem.weights[:, None]
+    for otherwise in (coef * min(1.0, problem.C / former_C), np.zeros_like(coef)):
+        coef = np.where(np.isfinite(problem.loss.conjugate(problem.targets, coef, C)), coef, otherwise)
+    return coef
 
 
 def indefinite(problem: Problem, sign: str) -> ValueError:

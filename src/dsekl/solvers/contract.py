@@ -1,7 +1,8 @@
 """What the solvers share: the problem, the state of a run, and the verbs ``start``, ``epoch``, ``coefficients``.
 
 A solver object holds the settings of one way to optimise and never changes. Everything that moves is in a
-``State``: a run goes on from any state, whoever made it.
+``State``, which is whole after every step: a run that goes on from a copy of it, in another process say, ends with the
+same model to the bit.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ class Problem:
 
 @dataclass
 class State:
-    """Where a run stands. ``memory`` holds the arrays that one solver keeps beside the coefficients."""
+    """Where a run stands.
+
+    ``memory`` holds the arrays that one solver keeps beside the coefficients, ``plan`` those of the epoch that is under
+    way: the coefficients at its start, and what is left of it. Between epochs the plan is empty.
+    """
 
     coef: Floats
     rng: np.random.Generator
@@ -53,8 +58,24 @@ class State:
     step: int = 0
     evaluations: int = 0
     memory: dict[str, NDArray[Any]] = field(default_factory=dict)
+    plan: dict[str, NDArray[Any]] = field(default_factory=dict)
+    change: float = 0.0
+    """How far the last epoch moved the coefficients, in the L2 norm."""
     loss_sum: float = 0.0
     loss_weight: float = 0.0
+
+    def begin_epoch(self) -> bool:
+        """Begin a new epoch and return True; or False, if one is under way and its plan stands."""
+        if self.plan:
+            return False
+        self.plan["coef"] = self.coef.copy()
+        return True
+
+    def end_epoch(self) -> None:
+        """Count the epoch and forget its plan."""
+        self.change = float(np.linalg.norm(self.coef - self.plan["coef"]))
+        self.plan.clear()
+        self.epoch += 1
 
     def add_loss(self, total: float, weight: float) -> None:
         """Count the loss of some rows toward the epoch's training loss."""
@@ -80,11 +101,14 @@ class Solver(Protocol):
     def start(self, problem: Problem, rng: np.random.Generator) -> State:
         """Return the state before the first step."""
 
-    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
-        """Run one epoch; after each step yield the fraction of the epoch that is done."""
+    def adapt(self, problem: Problem, state: State) -> None:
+        """Make a state of this problem from one with the same basis but other targets, weights, loss, C or settings."""
 
-    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
-        """Return the name and value of what ``tol`` bounds, after an epoch that moved ``coef`` by ``change``.
+    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
+        """Run one epoch, or what its plan has left; after each step yield the fraction of the epoch that is done."""
+
+    def shortfall(self, problem: Problem, state: State, tol: float) -> tuple[str, float]:
+        """Return the name and value of what ``tol`` bounds, after an epoch.
 
         A value under ``tol`` ends the run, so it must be exact; above it, an estimate will do.
         """

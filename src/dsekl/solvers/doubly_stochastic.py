@@ -79,10 +79,17 @@ class DoublyStochastic(BaseEstimator):
             state.memory["cap"] = np.array(safe_step(problem, *self._draw(problem, rng)))
         return state
 
+    def adapt(self, problem: Problem, state: State) -> None:
+        fresh = self.start(problem, state.rng)
+        state.memory = {**fresh.memory, **{name: state.memory[name] for name in ("late",) if name in state.memory}}
+        state.plan.clear()
+
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         """Run the steps in which each row and each col is expected once at least."""
         n_steps = max(ceil(problem.n_rows / self.n_rows), ceil(problem.basis.n_terms / self.n_cols))
-        for done in range(1, n_steps + 1):
+        if state.begin_epoch():
+            state.plan["done"] = np.array(0)
+        for done in range(int(state.plan["done"]) + 1, n_steps + 1):
             state.step += 1
             rows, cols = self._draw(problem, state.rng)
             columns = problem.basis.columns(cols)
@@ -96,10 +103,12 @@ class DoublyStochastic(BaseEstimator):
                 state.memory["late"][cols] += (state.step - 1) * change
             state.evaluations += len(rows) * len(cols)
             state.add_loss(loss, problem.weights[rows].sum())
+            state.plan["done"] = np.array(done)
             yield done / n_steps
+        state.end_epoch()
 
-    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
-        return "change", change
+    def shortfall(self, problem: Problem, state: State, tol: float) -> tuple[str, float]:
+        return "change", state.change
 
     def coefficients(self, problem: Problem, state: State) -> Floats:
         coef = state.coef

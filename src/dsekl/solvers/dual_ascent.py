@@ -31,9 +31,10 @@ from sklearn.base import BaseEstimator
 
 from dsekl.gram import spread
 from dsekl.losses import Squared
+from dsekl.sampling import draw_blocks
 
 from .acceleration import accelerate
-from .certificate import indefinite, relative_gap
+from .certificate import feasible, indefinite, relative_gap
 from .contract import Floats, Problem, State, require
 from .coordinate import descend, solve_squared, violations
 from .shrinking import Standing, confirmed_slack
@@ -108,6 +109,7 @@ class DualAscent(BaseEstimator):
             rng,
             memory={
                 "F": np.zeros(shape),
+                "C": np.array(problem.C),
                 "rank": rank,
                 "size": np.array(size),
                 "in_play": rank < size,
@@ -121,14 +123,21 @@ class DualAscent(BaseEstimator):
             },
         )
 
+    def adapt(self, problem: Problem, state: State) -> None:
+        state.coef = feasible(problem, state.coef, float(state.memory["C"]))
+        state.memory = self.start(problem, state.rng).memory
+        state.memory["size"] = np.array(problem.n_rows)
+        state.plan.clear()
+        _predict(problem, state, np.arange(problem.n_rows))
+
     def epoch(self, problem: Problem, state: State) -> Iterator[float]:
         """Meet every row in play that violates its optimality condition, once; then let rows in and out."""
         size = int(state.memory["size"])
         stage = _Stage(problem, state, np.flatnonzero(state.memory["in_play"]))
-        before = stage.standing() if self.shrink else None
-        yield from stage.run(self, state.rng)
-        stage.keep()
-        slack = np.inf if before is None else stage.confirmed_slack(before)
+        if state.begin_epoch():
+            stage.draw_plan(self)
+        yield from stage.run(self)
+        slack = stage.confirmed_slack() if self.shrink else np.inf
         if size == problem.n_rows:
             if isinstance(problem.loss, Squared):
                 accelerate(problem, state)
@@ -145,22 +154,23 @@ class DualAscent(BaseEstimator):
         if np.isfinite(slack):
             playing = _Stage(problem, state, np.flatnonzero(state.memory["in_play"]))
             state.memory["in_play"][playing.rows[playing.standing().settled(slack)]] = False
+        state.end_epoch()
 
-    def shortfall(self, problem: Problem, state: State, change: float, tol: float) -> tuple[str, float]:
+    def shortfall(self, problem: Problem, state: State, tol: float) -> tuple[str, float]:
         if state.memory["size"] < problem.n_rows:
             return "gap", np.inf
         gap = relative_gap(problem, state)
         away = np.flatnonzero(~state.memory["in_play"])
         if len(away):
             estimate = OPTIMISM * gap
-            if change > 0 and estimate >= max(tol, TRUST * float(state.memory["checked"])):
+            if state.change > 0 and estimate >= max(tol, TRUST * float(state.memory["checked"])):
                 return "gap", estimate
             _predict(problem, state, away)
             gap = relative_gap(problem, state)
             if gap > estimate:
                 state.memory["early"] = 0.1 * state.memory["early"]
         state.memory["checked"] = np.array(gap)
-        if change == 0:
+        if state.change == 0:
             # Nothing left to do at this fineness, and the caller wants more.
             state.memory["small"] = 0.5 * state.memory["small"]
         return "gap", gap
@@ -181,6 +191,7 @@ class _Stage:
         self.y = problem.targets[rows]
         self.C = problem.C * problem.weights[rows]
         self.diagonal = state.memory["diagonal"][rows]
+        self.small = float(state.memory["small"]) * float(state.memory["scale"])
 
     def violators(self, among: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return which of the rows (numbers within the stage) would move their prediction noticeably."""
@@ -188,21 +199,33 @@ class _Stage:
         sides = self.y[among], self.C[among], coef, self.f[among], self.diagonal[among]
         return among[violations(*sides, self.problem.loss) > self.small]
 
-    def run(self, solver: DualAscent, rng: np.random.Generator) -> Iterator[float]:
-        self.small = float(self.state.memory["small"]) * float(self.state.memory["scale"])
+    def draw_plan(self, solver: DualAscent) -> None:
+        """Draw the epoch's blocks, of the rows that are wrong now; note how the rows stand before it."""
         everyone = np.arange(len(self.rows))
         wrong = self.violators(everyone)
         if len(wrong) and len(everyone) <= solver.block_size:
             # One block holds all rows in play, and solves their problem whole.
-            self.step(solver, everyone)
-            self.state.step += 1
-            wrong = wrong[:0]
-        for done, block in enumerate(blocks := _blocks(self.gram, wrong, solver.block_size, rng), start=1):
-            block = self.violators(block)
+            blocks = [everyone]
+        else:
+            in_order = np.isfinite(getattr(self.gram, "reach", np.inf))
+            blocks = draw_blocks(self.state.rng, wrong, solver.block_size, in_order)
+        self.state.plan["f"] = self.f.copy()
+        self.state.plan["blocks"] = np.concatenate([*blocks, wrong[:0]])
+        self.state.plan["ends"] = np.cumsum([len(block) for block in blocks], dtype=np.intp)
+        self.state.plan["done"] = np.array(0)
+
+    def run(self, solver: DualAscent) -> Iterator[float]:
+        """Take the steps that the plan has left."""
+        plan = self.state.plan
+        blocks = np.split(plan["blocks"], plan["ends"][:-1])
+        for done in range(int(plan["done"]), len(plan["ends"])):
+            block = blocks[done] if len(self.rows) <= solver.block_size else self.violators(blocks[done])
             if len(block):
                 self.step(solver, block)
                 self.state.step += 1
-            yield done / len(blocks)
+                self.keep()
+            plan["done"] = np.array(done + 1)
+            yield (done + 1) / len(blocks)
 
     def step(self, solver: DualAscent, block: NDArray[np.intp]) -> None:
         cols = self.rows[block]
@@ -231,32 +254,23 @@ class _Stage:
         self.state.evaluations += K.size
         self.state.evaluations += self.gram.add_product(cols[moved], change[moved], self.f)
 
+    def keep(self) -> None:
+        """Put the stage's predictions back among all."""
+        if self.f is not self.state.memory["F"]:
+            self.state.memory["F"][self.rows] = self.f
+
     def standing(self) -> Standing:
         """Return how the rows stand now."""
         coef, f = self.state.coef[self.rows], self.f.copy()
         return Standing.of(self.problem, self.rows, coef, f, self.diagonal)
 
-    def confirmed_slack(self, before: Standing) -> float:
-        """Return the slack by which the right rows could have left the play when they stood as ``before``."""
+    def confirmed_slack(self) -> float:
+        """Return the slack by which the right rows could have left the play before the epoch."""
+        plan = self.state.plan
+        before = Standing.of(self.problem, self.rows, plan["coef"][self.rows], plan["f"], self.diagonal)
         now = self.standing()
         moved = (now.coef != before.coef).any(axis=1) | (now.violations() > self.small)
         return confirmed_slack(before, moved, float(self.state.memory["early"]))
-
-    def keep(self) -> None:
-        """Put the stage's predictions back among all."""
-        self.state.memory["F"][self.rows] = self.f
-
-
-def _blocks(gram: Any, rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-    """Cut rows into blocks in random order: of neighbours where the rows are in spatial order, at random elsewhere.
-
-    The first block is shorter by a random part, so that each epoch draws other borders.
-    """
-    if not np.isfinite(getattr(gram, "reach", np.inf)):
-        rows = rng.permutation(rows)
-    cuts = np.arange(int(rng.integers(1, size + 1)), len(rows), size)
-    blocks = np.split(rows, cuts)
-    return [np.sort(blocks[k]) for k in rng.permutation(len(blocks)) if len(blocks[k])]
 
 
 def _predict(problem: Problem, state: State, rows: NDArray[np.intp]) -> None:

@@ -39,25 +39,34 @@ class Monitor:
 
     validation: Validation | None = None
     patience: int = 5
+    first_epoch: int = 0
+    """The epochs before this run, which a warm start goes on from."""
     history: list[dict[str, Any]] = field(default_factory=list)
     best_error: float = float("inf")
     best_coef: Floats | None = None
-    _epochs_since_best: int = 0
-    _started: float = field(default_factory=time.perf_counter)
+    epochs_since_best: int = 0
+    reason: str | None = None
+    """Why the run stopped, once it has."""
+    started: float = field(default_factory=time.perf_counter)
 
     def observe(self, coef: Floats, counts: bool = True, **figures: Any) -> dict[str, Any]:
         """Record an epoch that ended with the model ``coef``; one that has not met all rows costs no patience."""
-        record = {"seconds": time.perf_counter() - self._started, **figures}
+        record = {"seconds": self.seconds, **figures}
         if self.validation is not None:
             error = self.validation.measure(coef)
             record["validation_error"] = error
-            self._epochs_since_best += counts
+            self.epochs_since_best += counts
             if error < self.best_error:
-                self.best_error, self.best_coef, self._epochs_since_best = error, coef.copy(), 0
+                self.best_error, self.best_coef, self.epochs_since_best = error, coef.copy(), 0
         self.history.append(record)
         return record
 
     @property
+    def seconds(self) -> float:
+        """How long the run has taken, without the time between its parts."""
+        return time.perf_counter() - self.started
+
+    @property
     def out_of_patience(self) -> bool:
         """True when validation has not improved for ``patience`` epochs."""
-        return self.validation is not None and self._epochs_since_best >= self.patience
+        return self.validation is not None and self.epochs_since_best >= self.patience

@@ -1,0 +1,88 @@
+"""The scores that people expect, for labels and for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import RenderableType
+
+from .console import grid, pairs
+
+
+def classification_scores(
+    classes: Sequence[Any], truth: NDArray[np.integer[Any]], f: NDArray[np.float64], proba: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return the scores of decision values ``f`` (one column for two classes) at rows of the classes ``truth``.
+
+    A code of -1 is a label that the model does not know: no prediction of such a row is right.
+    """
+    from sklearn import metrics
+
+    f = f.reshape(len(truth), -1)
+    predicted = (f[:, 0] > 0).astype(int) if f.shape[1] == 1 else f.argmax(axis=1)
+    known = truth >= 0
+    codes = np.arange(len(classes))
+    precision, recall, f1, support = metrics.precision_recall_fscore_support(
+        truth, predicted, labels=codes, zero_division=0.0
+    )
+    present = support > 0
+    return {
+        "rows": len(truth),
+        "accuracy": float((truth == predicted).mean()),
+        "balanced_accuracy": float(recall[present].mean()) if present.any() else None,
+        "roc_auc": _area(truth[known], f[known]),
+        "log_loss": float(metrics.log_loss(truth[known], proba[known], labels=codes))
+        if proba is not None and known.any()
+        else None,
+        "classes": {
+            str(label): {"precision": p, "recall": r, "f1": h, "rows": int(n)}
+            for label, p, r, h, n in zip(
+                classes, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True
+            )
+        },
+        "confusion": metrics.confusion_matrix(truth, predicted, labels=codes).tolist(),
+        "unknown_labels": int((~known).sum()),
+    }
+
+
+def regression_scores(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the scores of predicted numbers."""
+    residuals = truth - predicted
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    return {
+        "rows": len(truth),
+        "rmse": float(np.sqrt((residuals**2).mean())),
+        "mae": float(np.abs(residuals).mean()),
+        "r2": 1.0 - float((residuals**2).sum()) / spread if spread > 0 else None,
+    }
+
+
+def score_tables(title: str, scores: dict[str, Any]) -> list[RenderableType]:
+    """Return the scores for people: totals, then each class, then which class was taken for which."""
+    names = {"roc_auc": "ROC AUC", "log_loss": "log loss", "rmse": "RMSE", "mae": "MAE", "r2": "R2"}
+    totals = {
+        names.get(name, name.replace("_", " ")): value
+        for name, value in scores.items()
+        if name not in ("classes", "confusion") and not (name == "unknown_labels" and not value)
+    }
+    tables = [pairs(title, totals)]
+    if "classes" in scores:
+        rows = [[label, *figures.values()] for label, figures in scores["classes"].items()]
+        tables.append(grid("Each class", ["class", "precision", "recall", "F1", "rows"], rows))
+        labels = list(scores["classes"])
+        counts = [[label, *row] for label, row in zip(labels, scores["confusion"], strict=True)]
+        tables.append(grid("Which was taken for which", ["truth \\ predicted", *labels], counts))
+    return tables
+
+
+def _area(truth: NDArray[np.integer[Any]], f: NDArray[np.float64]) -> float | None:
+    """Return the area under the ROC curve; for several classes the mean of each against the rest."""
+    from sklearn.metrics import roc_auc_score
+
+    if f.shape[1] == 1:
+        return float(roc_auc_score(truth, f[:, 0])) if len(np.unique(truth)) == 2 else None
+    judged = [code for code in range(f.shape[1]) if 0 < (truth == code).sum() < len(truth)]
+    return float(np.mean([roc_auc_score(truth == code, f[:, code]) for code in judged])) if judged else None

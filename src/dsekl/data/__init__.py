@@ -1,0 +1,33 @@
+"""Data files: one format a file, all read some rows at a time; the encoding of a table as numbers; a catalogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .arrays import ArrayTable
+from .compression import opened
+from .contract import Chunk, SparseChunk, Table
+from .delimited import DelimitedTable
+from .errors import DataFileError
+from .parquet import ParquetTable
+from .svmlight import SparseTable, looks_sparse
+
+__all__ = ["Chunk", "DataFileError", "SparseChunk", "SparseTable", "Table", "open_table"]
+
+
+def open_table(path: Path, header: bool | None = None, delimiter: str | None = None) -> Table | SparseTable:
+    """Open a data file; its format is known by its content, not by its name.
+
+    ``header`` and ``delimiter`` are for csv, and found out where they are not given.
+    """
+    with opened(path) as stream:
+        start = stream.read(2**16)
+    if start.startswith(b"PAR1"):
+        return ParquetTable(path)
+    if start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return ArrayTable(path)
+    # The last line of the sample may be cut, so it does not count unless it is the only one.
+    lines = [line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+    if looks_sparse(lines[:-1] or lines):
+        return SparseTable(path)
+    return DelimitedTable(path, header, delimiter)

@@ -1,0 +1,164 @@
+"""Delimited text (csv), with quotes as RFC 4180 has them, in UTF-8.
+
+NumPy reads columns of numbers several times as fast as the csv module. What it cannot read (a quote, a missing number,
+a ragged row) goes through the csv module.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from .compression import opened
+from .contract import Chunk, rows_within_bounds
+from .dialect import SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
+from .errors import DataFileError
+from .values import Column
+
+
+class DelimitedTable:
+    """A csv file. What is not given (``header``, ``delimiter``) is found out from its first rows."""
+
+    def __init__(self, path: Path, header: bool | None = None, delimiter: str | None = None) -> None:
+        self.path = path
+        # Bytes that are not UTF-8 are for the reading of the rows to find, which can name the column by then.
+        lines = list(islice(self._lines("replace"), SAMPLE_ROWS))
+        self.delimiter = delimiter or find_delimiter(lines)
+        line, first = next(self._rows("replace"), (0, []))
+        if not first:
+            raise DataFileError(path, "is empty; give a file with a row for each example")
+        self.has_header = looks_like_header(first) if header is None else header
+        self.names = column_names(first, self.has_header)
+        if any("\ufffd" in name for name in self.names):
+            next(self._rows())
+        for place, name in enumerate(self.names):
+            if name in self.names[:place]:
+                raise DataFileError(f"{path}:{line}", "stands in the header more than once; rename one of them", name)
+        if self.has_header and next(islice(self._rows("replace"), 1, None), None) is None:
+            raise DataFileError(path, "has a header and no rows")
+
+    def chunks(self, texts: frozenset[str] = frozenset()) -> Iterator[Chunk]:
+        """Read the rows, the columns ``texts`` as they stand in the file."""
+        size = rows_within_bounds(len(self.names))
+        stream = self._lines()
+        if self.has_header:
+            next(csv.reader(stream, delimiter=self.delimiter))
+        first_row = 0
+        while lines := list(islice(stream, size)):
+            columns = self._clean(lines, texts)
+            n_rows = len(lines)
+            if columns is None:
+                rows = self._parsed(lines, stream, first_row)
+                n_rows = len(rows)
+                columns = dict(zip(self.names, zip(*rows, strict=True), strict=True)) if rows else {}
+            if n_rows:
+                yield Chunk(n_rows, columns.__getitem__, partial(self._where, first_row))
+            first_row += n_rows
+
+    def _clean(self, lines: list[str], texts: frozenset[str]) -> dict[str, Column] | None:
+        """Return the columns of lines without quotes and gaps, one row each; None for other lines."""
+        delimiters = {line.count(self.delimiter) for line in lines}
+        if len(self.names) == 1 or delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
+            return None
+        of_texts = [place for place, name in enumerate(self.names) if name in texts]
+        of_numbers = [place for place, name in enumerate(self.names) if name not in texts]
+        columns: dict[str, Column] = {}
+        try:
+            if of_numbers:
+                numbers = np.loadtxt(lines, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_numbers)
+                columns |= {self.names[place]: numbers[:, k] for k, place in enumerate(of_numbers)}
+        except ValueError:
+            return None
+        if of_texts:
+            fields = np.loadtxt(lines, dtype=str, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_texts)
+            columns |= {self.names[place]: fields[:, k].tolist() for k, place in enumerate(of_texts)}
+        return columns
+
+    def _parsed(self, lines: list[str], stream: Iterator[str], first_row: int) -> list[list[str]]:
+        """Return the rows that begin in ``lines``; the last may go on in the stream."""
+        reader = csv.reader(chain(lines, stream), delimiter=self.delimiter, strict=True)
+        rows = []
+        try:
+            while reader.line_num < len(lines):
+                row = next(reader)
+                if row:
+                    rows.append(row)
+        except StopIteration:
+            pass
+        except csv.Error as error:
+            raise self._malformed() from error
+        if {len(row) for row in rows} - {len(self.names)}:
+            ragged = next(i for i, row in enumerate(rows) if len(row) != len(self.names))
+            count = len(rows[ragged])
+            raise DataFileError(
+                self._where(first_row, ragged), f"has {count} field{'s' * (count != 1)}, not {len(self.names)}"
+            )
+        return rows
+
+    def _lines(self, errors: str = "strict") -> Iterator[str]:
+        with opened(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors, newline="") as text:
+            try:
+                yield from text
+            except UnicodeDecodeError as error:
+                raise self._undecodable() from error
+
+    def _rows(self, errors: str = "strict") -> Iterator[tuple[int, list[str]]]:
+        """Read rows with the line on which each begins: exact, and slow."""
+        reader = csv.reader(self._lines(errors), delimiter=self.delimiter, strict=True)
+        line = 1
+        try:
+            for row in reader:
+                if row:
+                    yield line, row
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise DataFileError(f"{self.path}:{line}", _explained(error)) from error
+
+    def _where(self, first_row: int, i: int) -> str:
+        """Return the place of a row. Only errors ask for it, so the file is simply read again."""
+        line, _ = next(islice(self._rows(), first_row + i + self.has_header, None), (0, []))
+        return f"{self.path}:{line}"
+
+    def _malformed(self) -> DataFileError:
+        """Return the error of the first row whose quotes are wrong."""
+        try:
+            for _ in self._rows():
+                pass
+        except DataFileError as error:
+            return error
+        return DataFileError(self.path, "changed while it was read")
+
+    def _undecodable(self) -> DataFileError:
+        """Return the error of the first line that is not UTF-8."""
+        with opened(self.path) as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as error:
+                    byte = line[error.start]
+                    before = line[: error.start].decode()
+                    return DataFileError(
+                        f"{self.path}:{number}", f"byte 0x{byte:02x} is not UTF-8; save the file in UTF-8",
+                        self._column_after(before),
+                    )  # fmt: skip
+        return DataFileError(self.path, "changed while it was read")
+
+    def _column_after(self, text: str) -> str | None:
+        """Return the name of the column in which a line goes on after ``text``."""
+        place = max(0, len(next(csv.reader([text], delimiter=self.delimiter), [])) - 1)
+        return self.names[place] if place < len(self.names) else None
+
+
+def _explained(error: csv.Error) -> str:
+    words = str(error)
+    if "unexpected end of data" in words:
+        return "a quote is opened and not closed"
+    if "field larger than field limit" in words:
+        return "a field is longer than 131072 characters; is a quote not closed?"
+    return f"is not well-formed csv ({words})"

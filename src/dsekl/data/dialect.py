@@ -1,0 +1,44 @@
+"""How a delimited file is written: its delimiter, and whether its first row is a header."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+
+from .values import is_missing, is_number
+
+DELIMITERS = ",;\t|"
+SAMPLE_ROWS = 100
+
+
+def find_delimiter(lines: Sequence[str]) -> str:
+    """Return the delimiter that cuts most of the lines into the same number of fields, more than one.
+
+    Between equals it is the one that gives more fields, and then the first of comma, semicolon, tab and bar.
+    """
+    scores = {}
+    for delimiter in DELIMITERS:
+        try:
+            counts = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
+        except csv.Error:
+            continue
+        fields, agreeing = max(counts.items(), key=lambda item: item[1], default=(1, 0))
+        if fields > 1:
+            scores[delimiter] = (agreeing / counts.total(), fields)
+    return max(scores, key=lambda delimiter: scores[delimiter], default=",")
+
+
+def looks_like_header(row: Sequence[str]) -> bool:
+    """Tell whether a first row names columns: no number in it, no name twice, and some name at all."""
+    names = [field.strip() for field in row]
+    given = [name for name in names if not is_missing(name)]
+    return bool(given) and not any(map(is_number, names)) and len(set(given)) == len(given)
+
+
+def column_names(row: Sequence[str], is_header: bool) -> tuple[str, ...]:
+    """Return the names in a header; where there is none, "column1", "column2" and so on."""
+    numbered = [f"column{number}" for number in range(1, len(row) + 1)]
+    if not is_header:
+        return tuple(numbered)
+    return tuple(field.strip() or number for field, number in zip(row, numbered, strict=True))

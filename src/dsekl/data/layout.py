@@ -1,0 +1,69 @@
+"""Which column of a new file is which column of the training file: by name under a header, by place without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .contract import Table
+from .errors import DataFileError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The training file's columns in order, and whether their names came from a header."""
+
+    names: Sequence[str]
+    has_header: bool
+    target: str
+
+    def match(self, table: Table, needed: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+        """Return the table's name for each needed column, and notes on columns that are not used."""
+        if self.has_header and table.has_header:
+            return self._match_names(table, list(needed))
+        return self._match_places(table, list(needed)), []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return asdict(self)
+
+    def _match_names(self, table: Table, needed: list[str]) -> tuple[dict[str, str], list[str]]:
+        absent = [name for name in needed if name not in table.names]
+        if absent:
+            raise DataFileError(table.path, f"lacks {_listed(absent)}, which the model was trained on")
+        unknown = [name for name in table.names if name not in self.names]
+        notes = [f"{table.path}: {_listed(unknown)} not known to the model, ignored"] if unknown else []
+        return {name: name for name in needed}, notes
+
+    def _match_places(self, table: Table, needed: list[str]) -> dict[str, str]:
+        features = [name for name in self.names if name != self.target]
+        if len(table.names) == len(self.names):
+            found = dict(zip(self.names, table.names, strict=True))
+        elif len(table.names) == len(features) and self.target not in needed:
+            found = dict(zip(features, table.names, strict=True))
+        else:
+            or_without = "" if self.target in needed else f", or the {len(features)} without {self.target!r}"
+            raise DataFileError(
+                table.path, f"has {len(table.names)} columns; without a header on both sides it needs the "
+                f"{len(self.names)} of the training file in their order{or_without}",
+            )  # fmt: skip
+        return {name: found[name] for name in needed}
+
+
+def find_column(table: Table, wanted: str) -> str:
+    """Return the name of a column that is given by its name, or by its place: 1 is the first, -1 the last."""
+    if wanted in table.names:
+        return wanted
+    try:
+        place = int(wanted)
+    except ValueError:
+        place = 0
+    if place and -len(table.names) <= place <= len(table.names):
+        return table.names[place - 1 if place > 0 else place]
+    raise DataFileError(table.path, f"there is no column {wanted!r}; the columns are {_listed(table.names)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:10])
+    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown

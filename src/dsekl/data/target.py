@@ -1,0 +1,139 @@
+"""The column to predict: which task it sets, its classes, and its values as the estimators take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .contract import Chunk, SparseChunk
+from .errors import DataFileError
+from .values import Numbers, as_text
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+
+MOST_INFERRED_CLASSES = 20
+"""Whole numbers with at most so many different values are taken for classes."""
+
+MOST_CLASSES = 1_000
+
+UNKNOWN = -1
+"""The code of a label that training did not have."""
+
+Label = str | int
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target: numbers for regression (no classes), a label among ``classes`` for classification."""
+
+    name: str
+    classes: Sequence[Label]
+
+    @property
+    def task(self) -> str:
+        return CLASSIFICATION if self.classes else REGRESSION
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether the labels must be read as they stand in the file."""
+        return bool(self.classes) and isinstance(self.classes[0], str)
+
+    def numbers(self, chunk: Chunk | SparseChunk) -> Numbers:
+        """Return the values to predict; each row must have one."""
+        return _present_numbers(chunk, self.name)
+
+    def codes(self, chunk: Chunk | SparseChunk) -> NDArray[np.int32]:
+        """Return the place of each row's label among the classes, ``UNKNOWN`` for others."""
+        places = {label: place for place, label in enumerate(self.classes)}
+        labels = _labels(chunk, self.name, self.is_text)
+        return np.array([places.get(label, UNKNOWN) for label in labels], dtype=np.int32)
+
+    def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels that codes stand for."""
+        return np.asarray(np.asarray(self.classes)[codes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {"name": self.name, "classes": list(self.classes)}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Target:
+        """Return the target that ``to_dict`` described."""
+        return cls(str(saved["name"]), list(saved["classes"]))
+
+
+class TargetLearner:
+    """Finds the task and the classes from chunks. ``task`` is given or None; ``is_text`` says how labels are read."""
+
+    def __init__(self, name: str, task: str | None, is_text: bool) -> None:
+        self._name, self._task, self._is_text = name, task, is_text
+        self._numbers: set[float] = set()
+        self._texts: set[str] = set()
+
+    def observe(self, chunk: Chunk | SparseChunk) -> None:
+        """Take in more rows."""
+        if self._is_text:
+            self._texts.update(_present_texts(chunk, self._name))
+        else:
+            values = _present_numbers(chunk, self._name)
+            if len(self._numbers) <= MOST_CLASSES:
+                self._numbers.update(np.unique(values).tolist())
+
+    def learned(self, where: object) -> Target:
+        """Return the target of the table at ``where``."""
+        whole = all(value.is_integer() for value in self._numbers)
+        few = len(self._numbers) <= MOST_INFERRED_CLASSES
+        task = self._task or (CLASSIFICATION if self._is_text or (whole and few) else REGRESSION)
+        if task == REGRESSION:
+            return Target(self._name, [])
+        classes: list[Label]
+        if self._is_text:
+            classes = [*sorted(self._texts)]
+        else:
+            classes = [int(v) if whole else as_text(v) for v in sorted(self._numbers)]
+        if len(classes) > MOST_CLASSES:
+            raise DataFileError(
+                where, f"has more than {MOST_CLASSES} different values, too many for classes; is it a number to "
+                "predict (--task regression)?", self._name,
+            )  # fmt: skip
+        if len(classes) < 2:
+            raise DataFileError(where, f"holds one class only, {classes[0]!r}; give rows of two at least", self._name)
+        return Target(self._name, classes)
+
+
+def _labels(chunk: Chunk | SparseChunk, name: str, is_text: bool) -> list[Label]:
+    """Return each row's label, in the type that the classes have."""
+    if not is_text:
+        return [
+            int(value) if value.is_integer() else as_text(value) for value in _present_numbers(chunk, name).tolist()
+        ]
+    if isinstance(chunk, SparseChunk):
+        return [as_text(value) for value in chunk.labels.tolist()]
+    return [*_present_texts(chunk, name)]
+
+
+def _present_texts(chunk: Chunk | SparseChunk, name: str) -> list[str]:
+    if isinstance(chunk, SparseChunk):
+        return [as_text(value) for value in chunk.labels.tolist()]
+    texts = chunk.texts(name)
+    if None in texts:
+        raise _missing(chunk.where, texts.index(None), name)
+    return [str(text) for text in texts]
+
+
+def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:
+    values = chunk.labels if isinstance(chunk, SparseChunk) else chunk.numbers(name)
+    if not np.isfinite(values).all():
+        first = int(np.argmin(np.isfinite(values)))
+        if np.isnan(values[first]):
+            raise _missing(chunk.where, first, name)
+        raise DataFileError(chunk.where(first), "the number is infinite", name)
+    return values
+
+
+def _missing(where: Callable[[int], str], i: int, name: str) -> DataFileError:
+    return DataFileError(where(i), "the target is missing; give it, or take the row out", name)

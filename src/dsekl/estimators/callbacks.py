@@ -1,0 +1,100 @@
+"""Callbacks: what a fit tells others after each epoch, and how they end it.
+
+A callback is anything that can be called with a ``Report``; if it returns True, the fit ends with the model so far and
+``stop_reason_ = "callback"``. scikit-learn's own callbacks (``estimator.set_callbacks(...)``, from scikit-learn 1.9 on)
+see the fit as a task with one subtask for each epoch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this scikit-learn has no callbacks."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a callback is told.
+
+    Attributes
+    ----------
+    record : dict
+        The epoch's entry of ``history_``: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual
+        ascent, validation_error with early stopping.
+    history : list of dict
+        All entries so far, the same dicts that ``history_`` will hold.
+    estimator : estimator
+        The estimator that is being fitted; not fitted yet, so look at its parameters alone.
+    """
+
+    record: dict[str, Any]
+    history: list[dict[str, Any]]
+    estimator: Any
+    _fitted: Callable[[], dict[str, Any]] = field(repr=False)
+
+    def model(self) -> Any:
+        """Return a fitted copy of the estimator, as if the run had ended here; it costs a copy of the support."""
+        return _as_if_fitted(self.estimator, self._fitted())
+
+
+class Listeners:
+    """All that listens to one fit."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        self._estimator = estimator
+        self._callbacks = list(estimator.callbacks or ())
+        for callback in self._callbacks:
+            if not callable(callback):
+                raise ValueError(
+                    f"callbacks={estimator.callbacks!r} must be callables that take a Report, but {callback!r} cannot "
+                    "be called; scikit-learn's callbacks go to set_callbacks(...)"
+                )
+        self._data = {"X": X, "y": y}
+        self._data["metadata"] = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._fit: Any = None
+        self._epoch: Any = None
+        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+            self._fit = estimator._init_callback_context(max_subtasks=estimator.max_epochs)
+
+    def before_fit(self) -> None:
+        """Tell scikit-learn's callbacks that the fit begins."""
+        if self._fit is not None:
+            self._fit.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def before_epoch(self) -> None:
+        """Tell scikit-learn's callbacks that an epoch begins."""
+        if self._fit is not None:
+            self._epoch = self._fit.subcontext(task_name="epoch")
+            self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def after_epoch(self, history: list[dict[str, Any]], fitted: Callable[[], dict[str, Any]]) -> bool:
+        """Tell all callbacks of an epoch; ``fitted`` makes the attributes of the model so far. True ends the run."""
+        report = Report(history[-1], history, self._estimator, fitted)
+        stop = [callback(report) is True for callback in self._callbacks]
+        if self._epoch is not None:
+            stop.append(self._end(self._epoch, fitted))
+        return any(stop)
+
+    def after_fit(self) -> None:
+        """Tell scikit-learn's callbacks that the estimator is fitted."""
+        if self._fit is not None:
+            self._end(self._fit, dict)
+
+    def _end(self, task: Any, fitted: Callable[[], dict[str, Any]]) -> bool:
+        told = {**self._data, "reconstruction_attributes": fitted}
+        return bool(task.call_on_fit_task_end(estimator=self._estimator, **told))
+
+
+def _as_if_fitted(estimator: Any, attributes: dict[str, Any]) -> Any:
+    model = copy.copy(estimator)
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    return model

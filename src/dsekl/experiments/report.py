@@ -1,0 +1,70 @@
+"""The report: one HTML file that needs nothing else, made from the tables in the folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from . import covertype, figure2, open_question, plots, relatives, speedup, table1, xor
+from .results import Results, Row, write_whole
+from .sections import AGREES, DIFFERS, NO_CLAIM, PARTLY, Section
+
+EXPERIMENTS: dict[str, ModuleType] = {
+    module.NAME: module for module in (xor, figure2, relatives, open_question, table1, covertype, speedup)
+}
+MARKS = {AGREES: "yes", PARTLY: "partly", DIFFERS: "no", NO_CLAIM: "beyond"}
+LIBRARIES = ("dsekl", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A section and its figures as SVG."""
+
+    section: Section
+    drawings: list[tuple[str, str, str]]
+
+
+def provenance(command: str, seconds: float) -> Row:
+    """Return what a reader needs to know of one experiment's run."""
+    return {
+        "command": command,
+        "seconds": round(seconds, 1),
+        "python": platform.python_version(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        "versions": {name: metadata.version(name) for name in LIBRARIES},
+    }
+
+
+def write(results: Results, left_out: dict[str, str]) -> Path:
+    """Draw the figures of every experiment that has results, and write ``report.html``.
+
+    ``left_out`` gives the reason for each experiment that was wanted and could not run.
+    """
+    drawn = []
+    for module in EXPERIMENTS.values():
+        section = module.section(results)
+        if section is not None:
+            figures = [(p.name, plots.save(p.figure, results.folder, p.name), p.caption) for p in section.pictures]
+            drawn.append(Drawn(section, figures))
+    there = {each.section.name for each in drawn}
+    missing = {name: "has not been run" for name in EXPERIMENTS if name not in there} | left_out
+    html = _template().render(
+        drawn=drawn, missing=missing, marks=MARKS, settings=results.read("settings"), runs=results.read("provenance")
+    )
+    path = results.folder / "report.html"
+    write_whole(path, html.encode())
+    return path
+
+
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    source = resources.files("dsekl.experiments").joinpath("report.html.jinja").read_text()
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(
+        source
+    )

@@ -1,0 +1,123 @@
+"""Figure 1: the XOR problem, the surface that Algorithm 1 learns, and its support vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dsekl import DSEKLClassifier
+from dsekl.data import catalogue
+from dsekl.solvers import DoublyStochastic
+
+from . import grid, maps
+from .results import Results, Row, Table
+from .runner import run_units
+from .sections import AGREES, DIFFERS, Finding, Numbers, Picture, Section, in_words
+from .settings import Settings
+
+NAME = "xor"
+KEY = ("method", "seed")
+N_TRAIN, N_TEST = 100, 2_000
+EMP, BATCH = "Algorithm 1", "batch SVM"
+STEPS = grid.Steps(n_rows=50, n_cols=50, n_steps=400)
+EPOCHS = 200
+"""400 steps of 50 rows and 50 cols of 100 points are 200 epochs."""
+
+
+def run(results: Results, settings: Settings) -> None:
+    seeds = [settings.seed + k for k in range(3 if settings.quick else 20)]
+    units = [{"method": method, "seed": seed} for seed in seeds for method in (EMP, BATCH)]
+    run_units(NAME, results.table(NAME, KEY), units, work, settings)
+
+
+def problem(seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return training and test rows and labels of one repetition."""
+    rng = np.random.default_rng([seed, 100])
+    train, test = catalogue.xor(N_TRAIN, rng), catalogue.xor(N_TEST, rng)
+    return train.X.astype(np.float64), train.y.astype(np.float64), test.X.astype(np.float64), test.y.astype(np.float64)
+
+
+def work(unit: Row) -> list[Row]:
+    """Choose the setting by cross-validation, train once, and test."""
+    seed = unit["seed"]
+    X, y, X_test, y_test = problem(seed)
+    if unit["method"] == BATCH:
+        gamma, C, cv_error = grid.search_batch(X, y, seed)
+        error = grid.batch_error(gamma, C, X, y, X_test, y_test)
+        return [{**unit, "error": error, "cv_error": cv_error, "gamma": gamma, "C": C, "step_size": ""}]
+    choice = grid.search(maps.empirical, X, y, STEPS, seed)
+    C = 1 / (choice.penalty * N_TRAIN)
+    row = {**unit, "cv_error": choice.error, "gamma": choice.gamma, "C": C, "step_size": choice.step_size}
+    return [{**row, "error": float(1 - model(row).fit(X, y).score(X_test, y_test))}]
+
+
+def model(row: Row) -> DSEKLClassifier:
+    """Return the estimator with the setting of a row of the table."""
+    solver = DoublyStochastic(STEPS.n_rows, STEPS.n_cols, step_size=row["step_size"])
+    return DSEKLClassifier(
+        gamma=row["gamma"], C=row["C"], solver=solver, max_epochs=EPOCHS, random_state=row["seed"], verbose=False
+    )
+
+
+def section(results: Results) -> Section | None:
+    table = results.table(NAME, KEY)
+    ours, batch = ([row["error"] for row in table.where(method=method)] for method in (EMP, BATCH))
+    if not ours or not batch:
+        return None
+    gap = np.mean(ours) - np.mean(batch)
+    rows = [[EMP, in_words(ours), "not stated"], [BATCH, in_words(batch), "not stated"]]
+    return Section(
+        NAME, "Figure 1: XOR", (
+            "Gaussians of variance 0.2 around the four corners of a square, opposite corners of one class. "
+            f"{N_TRAIN} points to learn from, {N_TEST:,} to test, {len(ours)} repetitions. Algorithm 1 with I = J = "
+            "50, "
+            f"{STEPS.n_steps} steps, every setting chosen by two-fold cross-validation on the paper's grids."
+        ),
+        [Finding(
+            "Doubly stochastic learning separates the classes with a curved boundary, support vectors along it.",
+            f"Test error {in_words(ours)}, batch SVM {in_words(batch)} (mean and standard error).",
+            AGREES if gap < 0.02 else DIFFERS,
+            "The error that is left is the overlap of the Gaussians.",
+        )],
+        [Picture("xor", surface(table), (
+            "What Algorithm 1 learns from 100 points. Background: the sign and size of f; solid line: f = 0, dashed: "
+            "where "
+            "|f| is at its median. The larger a mark, the more weight its point has in the model."
+        ))],
+        [Numbers("Test error on XOR", ["method", "here", "paper"], rows)],
+    )  # fmt: skip
+
+
+def surface(table: Table) -> Any:
+    """Draw the first repetition, trained again with the setting that the table holds."""
+    from . import plots
+
+    row = table.where(method=EMP)[0]
+    X, y, *_ = problem(row["seed"])
+    fitted = model(row).fit(X, y)
+    axis = np.linspace(-2.6, 2.6, 160)
+    rows = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    f = fitted.decision_function(rows).reshape(len(axis), len(axis))
+    f = f / np.median(np.abs(f))
+    weight = np.zeros(len(X))
+    weight[fitted.support_] = np.abs(fitted.dual_coef_[:, 0])
+    with plots.panels(1, 1, (5.0, 4.6)) as (figure, axes):
+        ax = axes[0, 0]
+        levels = np.array([-9, -2, -1, -0.3, 0, 0.3, 1, 2, 9])
+        ax.contourf(axis, axis, f.clip(-8.9, 8.9), levels=levels, colors=plots.shades("blue", "orange", 4))
+        ax.contour(
+            axis, axis, f, levels=[-1, 0, 1], colors=plots.INK, linewidths=[0.7, 1.6, 0.7],
+            linestyles=["--", "-", "--"],
+        )  # fmt: skip
+        for label, colour in ((1, "orange"), (-1, "blue")):
+            chosen = y == label
+            size = 12 + 150 * weight[chosen] / weight.max()
+            ax.scatter(
+                *X[chosen].T, s=size, color=plots.PALETTE[colour], marker="o" if label > 0 else "s",
+                edgecolor=plots.INK, linewidth=0.6, label=f"class {label:+d}",
+            )  # fmt: skip
+        ax.set(xlim=(-2.6, 2.6), ylim=(-2.6, 2.6), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+        ax.grid(visible=False)
+        plots.legend_below(figure, ax, 2)
+    return figure

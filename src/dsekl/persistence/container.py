@@ -1,0 +1,190 @@
+"""The file: a JSON header and named arrays in one safetensors file.
+
+The header is one text in the file's metadata. It lists every array with its type, shape and SHA-256, and has a
+SHA-256 of its own, so a change of any byte that matters is found before the file is believed. safetensors compares
+all sizes with the size of the file before anything is allocated.
+
+A file is written under another name in the same folder (``.name.part``), flushed to the disk and renamed: whoever
+reads the path finds the old file or the new one, never a part of either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+FORMAT = 1
+"""Version of the format that is written; all versions up to it can be read."""
+
+MOST_HEADER = 2**25
+"""Characters of a header: far more than any model has, and too few to be a burden."""
+
+TYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BOOL": "bool",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
+    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8",
+}  # fmt: skip
+"""Types of arrays that a file may hold: safetensors' names and NumPy's."""
+
+Array = NDArray[Any]
+Location = str | os.PathLike[str]
+
+
+class ModelFileError(ValueError):
+    """A file that is no model or checkpoint of dsekl, or no longer the one that was written."""
+
+    def __init__(self, path: Location, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path, self.reason = path, reason
+
+    def __str__(self) -> str:
+        return f"{os.fspath(self.path)}: {self.reason}"
+
+
+def write(path: Location, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Write a file, or leave what was there; the failure of a full disk is an ``OSError``."""
+    path = Path(path)
+    arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    entries = {name: {**_form(array), "sha256": _digest(array)} for name, array in arrays.items()}
+    text = json.dumps({**header, "format": FORMAT, "arrays": entries}, allow_nan=False, separators=(",", ":"))
+    if len(text) > MOST_HEADER:
+        raise ValueError(f"the header would have {len(text):,} characters, more than {MOST_HEADER:,}: shorten `table`")
+    metadata = {"dsekl": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with open(part, "wb") as file:
+            file.writelines(_safetensors(metadata, arrays))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, f"{path} could not be written: {error.strerror}") from error
+    _flush_folder(path.parent)
+
+
+def read(path: Location) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header and the arrays of a file, every byte of which has been checked."""
+    with _opened(path) as (file, header):
+        entries = header.pop("arrays")
+        arrays = {name: file.get_tensor(name) for name in entries}
+        for name, array in arrays.items():
+            if _digest(array) != entries[name]["sha256"]:
+                raise ModelFileError(path, f"the array {name!r} is damaged: its checksum differs")
+        return header, arrays
+
+
+def read_header(path: Location) -> dict[str, Any]:
+    """Return the header of a file, checked, without its arrays; ``arrays`` tells their types and shapes."""
+    with _opened(path) as (_, header):
+        return header
+
+
+@contextmanager
+def _opened(path: Location) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Open a file whose header and sizes are right; what is wrong with it ends in ``ModelFileError``."""
+    with open(path, "rb") as file:  # a file that cannot be opened at all is the system's error
+        if len(file.read(9)) < 9:
+            raise ModelFileError(path, "it is too short to be a file of dsekl")
+    with believing(path), safe_open(path, "np") as file:
+        yield file, _header(path, file)
+
+
+@contextmanager
+def believing(path: Location) -> Iterator[None]:
+    """Turn what goes wrong with a file that is damaged, or says what no file of ours says, into ``ModelFileError``."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except SafetensorError as error:
+        raise ModelFileError(path, f"it is damaged, or no file of dsekl ({error})") from error
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(path, f"its header makes no sense ({type(error).__name__}: {error})") from error
+
+
+def _header(path: Location, file: Any) -> dict[str, Any]:
+    metadata = file.metadata() or {}
+    if "dsekl" not in metadata:
+        raise ModelFileError(path, "it is a safetensors file, but none of dsekl's")
+    text = metadata["dsekl"]
+    if len(text) > MOST_HEADER:
+        raise ModelFileError(path, f"its header of {len(text):,} characters is longer than {MOST_HEADER:,}")
+    if hashlib.sha256(text.encode()).hexdigest() != metadata.get("sha256"):
+        raise ModelFileError(path, "its header is damaged: the checksum differs")
+    header: dict[str, Any] = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repeats)
+    if type(header["format"]) is not int or header["format"] < 1:
+        raise ModelFileError(path, f"format={header['format']!r} is no version of the format")
+    if header["format"] > FORMAT:
+        raise ModelFileError(
+            path, f"it has format {header['format']}, and this dsekl reads up to {FORMAT}: install a newer dsekl"
+        )
+    entries = header["arrays"]
+    if set(entries) != set(file.keys()):
+        raise ModelFileError(path, "its header lists other arrays than it holds")
+    for name, entry in entries.items():
+        held = file.get_slice(name)
+        if TYPES[held.get_dtype()] != entry["dtype"] or list(held.get_shape()) != entry["shape"]:
+            raise ModelFileError(path, f"the array {name!r} has another type or shape than its header says")
+    return header
+
+
+def _safetensors(metadata: dict[str, str], arrays: dict[str, Array]) -> Iterator[Any]:
+    """Yield the bytes of a safetensors file: the length of its own header, that header, and the arrays end to end.
+
+    Written here, because the library's writer leaves a file of a random name behind when its process is killed. The
+    widest numbers come first, so that all are aligned.
+    """
+    names = sorted(arrays, key=lambda name: -arrays[name].itemsize)
+    ends = np.cumsum([arrays[name].nbytes for name in names], dtype=np.int64).tolist()
+    safe = {ours: theirs for theirs, ours in TYPES.items()}
+    entries = {
+        name: {"dtype": safe[array.dtype.name], "shape": array.shape, "data_offsets": [end - array.nbytes, end]}
+        for name, array, end in zip(names, (arrays[name] for name in names), ends, strict=True)
+    }
+    header = json.dumps({"__metadata__": metadata, **entries}).encode()
+    header += b" " * (-len(header) % 8)
+    yield len(header).to_bytes(8, "little")
+    yield header
+    for name in names:
+        yield arrays[name].reshape(-1).view(np.uint8).data
+
+
+def _form(array: Array) -> dict[str, Any]:
+    if array.dtype.name not in TYPES.values():
+        raise ValueError(f"an array of {array.dtype} has no place in a file")
+    return {"dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename outlast a power cut; where folders cannot be opened, the system does it when it likes."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,208 @@
+"""Successive halving at full density.
+
+The best width of a kernel shrinks as rows grow denser, so candidates must not be compared on thinned data. All of them
+are fitted on a few whole regions of the space, the better third on more regions, and so on; the last few on all rows,
+but for a tenth that judges them. Few rows are one region, split in five ways. The winner is fitted on all rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+import dsekl
+from dsekl import kernels
+from dsekl.metric.regions import Region, draw_regions, draw_splits
+
+from .candidates import Base, Candidate, grid
+from .journal import Journal, fingerprint
+
+REGION_ROWS, RIDGE_REGION_ROWS = 3_000, 1_500
+"""Rows of a region; fewer for the squared loss, whose cost is their cube."""
+
+RUNGS_OF_SPLITS, RUNGS_OF_REGIONS = (1, 3, 5), (4, 16)
+"""Regions that each rung compares the candidates on, for few and for many rows."""
+
+KEPT_SHARE = 1 / 3
+FINALISTS = 3
+TREE_COLUMNS = 16
+"""Columns, or random mixtures of more, along which space is cut into regions."""
+
+Report = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A candidate, the mean error of its held-out rows, how many rows judged it, and the rung it got to."""
+
+    candidate: Candidate
+    error: float
+    rows: int
+    rung: int
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The winner fitted on all rows, and how all candidates did, best first."""
+
+    estimator: Any
+    best: Outcome
+    outcomes: list[Outcome]
+
+
+def tune(
+    estimators: Sequence[Any], X: Any, y: NDArray[Any], *, journal: Path | None = None, n_jobs: int | None = None,
+    seed: int = 0, report: Report = lambda share, words: None,
+) -> Tuned:  # fmt: skip
+    """Search gamma and C for each of some unfitted estimators, and return the best of all, fitted on all rows.
+
+    ``journal`` keeps every finding, so that a search that was stopped goes on from there. Neither that nor ``n_jobs``
+    changes the result. ``report`` is told the share of the work that is done, and what is being done.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # regions need no more than the default epochs
+        return _Search(estimators, X, y, journal, n_jobs, seed, report).run()
+
+
+class _Search:
+    def __init__(
+        self, estimators: Sequence[Any], X: Any, y: NDArray[Any], journal: Path | None, n_jobs: int | None, seed: int,
+        report: Report,
+    ) -> None:  # fmt: skip
+        self.X, self.y, self.n_jobs, self.report = X, y, n_jobs, report
+        self.estimators = [clone(estimator).set_params(random_state=seed, verbose=False) for estimator in estimators]
+        identity = {
+            "version": dsekl.__version__,
+            "data": fingerprint(X, y),
+            "estimators": [repr(estimator.set_params(n_jobs=None)) for estimator in self.estimators],
+            "seed": seed,
+        }
+        self.journal = Journal(journal, identity)
+        self.rng = np.random.default_rng(seed)
+        ridge = any(estimator.loss == "squared" for estimator in self.estimators)
+        self.size = RIDGE_REGION_ROWS if ridge else REGION_ROWS
+        self.splits = draw_splits(len(y), self.size, self.rng)
+        self.rungs = RUNGS_OF_SPLITS if len(self.splits) > 1 else RUNGS_OF_REGIONS
+
+    def run(self) -> Tuned:
+        self.bases = [self._base(arm) for arm in range(len(self.estimators))]
+        regions = draw_regions(self.splits, len(self.y), self._points, self.size, self.rungs[-1], self.rng)
+        candidates = [
+            candidate
+            for arm, base in enumerate(self.bases)
+            for candidate in grid(arm, base, has_width=self.estimators[arm].kernel != "linear")
+        ]
+        outcomes: dict[Candidate, Outcome] = {}
+        for rung, count in enumerate(self.rungs):
+            words = f"{len(candidates)} candidates on {min(count, len(regions))} regions"
+            self.report(0.3 + 0.4 * rung / len(self.rungs), words)
+            ranked = self._compare(candidates, regions[:count], rung)
+            outcomes |= {outcome.candidate: outcome for outcome in ranked}
+            last = rung == len(self.rungs) - 1
+            kept = FINALISTS if last else max(FINALISTS, round(KEPT_SHARE * len(candidates)))
+            candidates = [outcome.candidate for outcome in ranked[:kept]]
+        best = outcomes[candidates[0]]
+        if len(self.splits) == 1:
+            finals = list(self._finals(candidates, len(self.rungs)))
+            outcomes |= {outcome.candidate: outcome for outcome in finals}
+            best = min(finals, key=lambda outcome: outcome.error)
+        self.report(0.9, "the best on all rows")
+        model = self._fitted_on_all(best.candidate)
+        ranking = sorted(outcomes.values(), key=lambda outcome: (-outcome.rung, outcome.error))
+        return Tuned(model, best, [best, *(outcome for outcome in ranking if outcome is not best)])
+
+    def _base(self, arm: int) -> Base:
+        """Return what an estimator chooses by itself, from the rows that each split does not hold out."""
+        chosen = []
+        for split, held_out in enumerate(self.splits):
+            self.report(0.3 * (arm + split / len(self.splits)) / len(self.estimators), "the data's own gamma and C")
+            name = f"base of arm {arm}, split {split}"
+            if name not in self.journal:
+                rows = np.setdiff1d(np.arange(len(self.y)), held_out)
+                fitted = self._fit(clone(self.estimators[arm]).set_params(n_jobs=self.n_jobs), rows)
+                self.journal[name] = {"gamma": np.asarray(fitted.gamma_).tolist(), "C": fitted.C_}
+            chosen.append(self.journal[name])
+        middle = sorted(found["C"] for found in chosen)[len(chosen) // 2]
+        return Base([np.asarray(found["gamma"]) for found in chosen], float(middle))
+
+    def _compare(self, candidates: list[Candidate], regions: list[Region], rung: int) -> list[Outcome]:
+        """Return the candidates' outcomes on the regions, best first."""
+        units = [(candidate, number) for candidate in candidates for number in range(len(regions))]
+        new = [unit for unit in units if _unit(*unit) not in self.journal]
+        judge = delayed(lambda candidate, number: self._judge(candidate, regions[number]))
+        pool = Parallel(n_jobs=self.n_jobs or -1, backend="threading", return_as="generator")
+        for unit, error in zip(new, pool(judge(*unit) for unit in new), strict=True):
+            self.journal[_unit(*unit)] = error
+        sizes = [len(region.held_out) for region in regions]
+        outcomes = []
+        for candidate in candidates:
+            errors = [self.journal[_unit(candidate, number)] for number in range(len(regions))]
+            outcomes.append(Outcome(candidate, float(np.average(errors, weights=sizes)), sum(sizes), rung))
+        return sorted(outcomes, key=lambda outcome: outcome.error)
+
+    def _finals(self, candidates: list[Candidate], rung: int) -> Iterator[Outcome]:
+        """Fit the last candidates on all rows but those held out, which judge them."""
+        (held_out,) = self.splits
+        everything = Region(np.setdiff1d(np.arange(len(self.y)), held_out), held_out, 0)
+        for place, candidate in enumerate(candidates):
+            self.report(0.7 + 0.2 * place / len(candidates), f"finalist {place + 1} of {len(candidates)}")
+            name = f"{candidate.name}, all rows"
+            if name not in self.journal:
+                self.journal[name] = self._judge(candidate, everything, self.n_jobs)
+            yield Outcome(candidate, self.journal[name], len(held_out), rung)
+
+    def _judge(self, candidate: Candidate, region: Region, n_jobs: int | None = 1) -> float:
+        """Return the mean error of a region's held-out rows: the share of wrong labels, or the mean square."""
+        y, y_out = self.y[region.fitted], self.y[region.held_out]
+        classes = is_classifier(self.estimators[candidate.arm])
+        if classes and (y == y[0]).all():
+            return float((y_out != y[0]).mean())
+        model = self._fit(self._at(candidate, self.bases[candidate.arm].gammas[region.split], n_jobs), region.fitted)
+        predicted = model.predict(self.X[region.held_out])
+        return float((predicted != y_out).mean() if classes else ((predicted - y_out) ** 2).mean())
+
+    def _fitted_on_all(self, candidate: Candidate) -> Any:
+        """Fit the winner; few rows showed their splits what to learn, and now it may be learned from all of them."""
+        everything = np.arange(len(self.y))
+        gamma = self.bases[candidate.arm].gammas[0]
+        if len(self.splits) > 1:
+            base = clone(self.estimators[candidate.arm]).set_params(n_jobs=self.n_jobs, C=candidate.C)
+            gamma = np.asarray(self._fit(base, everything).gamma_)
+        return self._fit(self._at(candidate, gamma, self.n_jobs), everything)
+
+    def _at(self, candidate: Candidate, gamma: NDArray[np.float64], n_jobs: int | None) -> Any:
+        """Return the estimator that a candidate stands for."""
+        scaled = candidate.width * gamma
+        return clone(self.estimators[candidate.arm]).set_params(
+            gamma=float(scaled) if scaled.ndim == 0 else scaled, C=candidate.C, n_jobs=n_jobs
+        )
+
+    def _fit(self, estimator: Any, rows: NDArray[np.intp]) -> Any:
+        whole = len(rows) == len(self.y)
+        fitted = estimator.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
+        if fitted.stop_reason_ == "interrupted":
+            raise KeyboardInterrupt
+        return fitted
+
+    def _points(self) -> NDArray[np.float32]:
+        """Return all rows in the few columns, or mixtures of columns, along which regions are cut."""
+        kernel = kernels.resolve(self.estimators[0].kernel)
+        scale = np.broadcast_to(self.bases[0].gammas[0] ** getattr(kernel, "gamma_power", 1.0), self.X.shape[1])
+        if self.X.shape[1] <= TREE_COLUMNS and not sparse.issparse(self.X):
+            return np.asarray(self.X * scale, dtype=np.float32)
+        mixtures = self.rng.standard_normal((self.X.shape[1], TREE_COLUMNS)) * scale[:, None]
+        return np.asarray(self.X @ mixtures, dtype=np.float32)
+
+
+def _unit(candidate: Candidate, region: int) -> str:
+    return f"{candidate.name}, region {region}"

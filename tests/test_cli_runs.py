@@ -1,0 +1,189 @@
+"""Runs that are watched, stopped and gone on with: the bar on a terminal, Ctrl-C, checkpoints, journals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+import dsekl
+from dsekl.solvers.progress import Forecast
+
+COMMAND = [sys.executable, "-m", "dsekl"]
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return csv with labels that nothing explains, on which a fit with tol 0 lasts as long as it may."""
+    path = tmp_path_factory.mktemp("noise") / "noise.csv"
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((5000, 3))
+    np.savetxt(path, np.column_stack([rows, rng.integers(0, 2, 5000)]), delimiter=",", fmt="%.4f", header="a,b,c,y",
+               comments="")  # fmt: skip
+    return path
+
+
+class Terminal:
+    """A command that runs on a terminal, and what it showed there so far."""
+
+    def __init__(self, arguments: list[str], **environment: str) -> None:
+        self.end, other = pty.openpty()
+        self.shown = ""
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments], stdin=other, stdout=other, stderr=other, close_fds=True,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "160", **environment},
+        )  # fmt: skip
+        os.close(other)
+
+    def read_until(self, pattern: str, seconds: float = 120.0) -> None:
+        """Read until the pattern is shown."""
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, self.shown):
+            assert time.monotonic() < deadline, f"{pattern!r} was not shown:\n{self.shown[-2000:]}"
+            if not self._read(1.0):
+                assert re.search(pattern, self.shown), f"ended without {pattern!r}:\n{self.shown[-2000:]}"
+
+    def finish(self) -> int:
+        """Read until the command ends, and return its exit code."""
+        while self._read(60.0):
+            pass
+        os.close(self.end)
+        return self.process.wait(60)
+
+    def _read(self, seconds: float) -> bool:
+        """Read what comes within some seconds; False at the end."""
+        if not select.select([self.end], [], [], seconds)[0]:
+            return True
+        try:
+            content = os.read(self.end, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            return False
+        self.shown += content.decode(errors="replace")
+        return bool(content)
+
+
+ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000", "--kernel", "laplacian"]
+
+
+def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(noise: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.dsekl"
+    terminal = Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS])
+    terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
+    assert re.search(r"\d:\d\d left", terminal.shown)
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.finish() == 130
+    assert "holds the model so far" in terminal.shown
+    assert dsekl.load(model).stop_reason_ == "interrupted"
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
+    noise: Path, tmp_path: Path, sign: signal.Signals, code: int
+) -> None:
+    checkpoint = tmp_path / "run.ckpt"
+
+    def arguments(name: str, *more: object) -> list[str]:
+        limits = ["--max-epochs", "25", "--tol", "0", "--gamma", "5", "--C", "100"]
+        return [*COMMAND, "fit", str(noise), "-t", "y", "-m", str(tmp_path / name), *limits, *map(str, more)]
+
+    subprocess.run(arguments("whole.dsekl", "-q"), check=True)
+    stopped = arguments("stopped.dsekl", "--checkpoint", checkpoint, "--checkpoint-interval", 0)
+    process = subprocess.Popen(stopped, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not checkpoint.exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    time.sleep(0.3)
+    process.send_signal(sign)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert (tmp_path / "stopped.dsekl").exists() == (sign == signal.SIGINT)
+    assert ("run the same command again with --resume to go on" in said) == (sign == signal.SIGINT)
+    described = subprocess.run(
+        [*COMMAND, "info", str(checkpoint), "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(described.stdout)["kind"] == "checkpoint"
+    refused = subprocess.run(stopped, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "add --resume to go on from it" in refused.stderr
+    subprocess.run([*stopped, "--resume", "-q"], check=True)
+    one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")
+    assert np.array_equal(one.dual_coef_, other.dual_coef_)
+    assert np.array_equal(one.support_, other.support_)
+
+
+def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "train.csv")  # a file whose rows never come
+    process = subprocess.Popen(
+        [*COMMAND, "fit", str(tmp_path / "train.csv"), "-t", "y", "-m", str(tmp_path / "m.dsekl")],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    handle = os.open(tmp_path / "train.csv", os.O_WRONLY)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    os.close(handle)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert not (tmp_path / "m.dsekl").exists()
+
+
+def test_a_terminal_has_colours_unless_told_otherwise() -> None:
+    colours = re.compile(r"\x1b\[[0-9;]*(3[0-9]|4[0-9])[0-9;]*m")
+    coloured = Terminal(["demo"], NO_COLOR="")
+    assert coloured.finish() == 0
+    assert colours.search(coloured.shown)
+    plain = Terminal(["demo"], NO_COLOR="1")
+    assert plain.finish() == 0
+    assert not colours.search(plain.shown)
+
+
+def test_a_tuning_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    X, y = make_moons(99, noise=0.2, random_state=0)
+    data = tmp_path / "moons.csv"
+    np.savetxt(data, np.column_stack([X, y]), delimiter=",", fmt="%.6f")
+
+    def arguments(name: str) -> list[str]:
+        files = ["-m", str(tmp_path / f"{name}.dsekl"), "--journal", str(tmp_path / f"{name}.json")]
+        return [*COMMAND, "tune", str(data), "-t", "-1", "--json", "-j", "2", *files]
+
+    whole = subprocess.run(arguments("whole"), capture_output=True, text=True, check=True)
+    journal = tmp_path / "stopped.json"
+    for sign, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+        before = len(json.loads(journal.read_text())["found"]) if journal.exists() else 0
+        process = subprocess.Popen(arguments("stopped"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not journal.exists() or len(json.loads(journal.read_text())["found"]) < before + 8:
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(sign)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == code
+        assert not (tmp_path / "stopped.dsekl").exists()
+    assert "the same command goes on from it" in said
+    again = subprocess.run(arguments("stopped"), capture_output=True, text=True, check=True)
+    assert json.loads(again.stdout)["tried"] == json.loads(whole.stdout)["tried"]
+    one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")
+    assert np.array_equal(one.decision_function(X), other.decision_function(X))
+
+
+def test_a_forecast_follows_the_gap() -> None:
+    forecast = Forecast()
+    assert forecast.seconds_left(0.0) == np.inf
+    forecast.observe(0.0, np.inf, 0.01)
+    forecast.observe(1.0, 1.0, 0.01)
+    assert forecast.seconds_left(1.0) == np.inf
+    forecast.observe(2.0, 0.1, 0.01)
+    assert forecast.seconds_left(2.0) == pytest.approx(1.0)
+    assert forecast.seconds_left(2.5) == pytest.approx(0.5)
+    forecast.observe(3.0, 0.2, 0.01)
+    assert forecast.seconds_left(3.0) == 0.0

@@ -1,0 +1,263 @@
+"""Damaged, lying and hostile files end in ``ModelFileError``, or in the model that was saved: never in another one."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import random
+import resource
+import struct
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import dsekl
+from dsekl import ModelFileError
+from tests.files.make import FOLDER, grid
+
+FILES = [(FOLDER / f"{name}-1.dsekl").read_bytes() for name in ("classifier", "regressor")]
+MOST_SECONDS, MOST_BYTES = 1.0, 2**22
+"""What reading one small bad file may take."""
+
+STRANGE: list[Any] = [
+    None, True, -1, 0, 2**31, 2**63, 10**400, 1e308, "", "x" * 1000, "F64", "F8", "__class__", [], [2**62, 2**62],
+    {}, [[]], {"array": "basis.data"}, {"array": "nothing"}, {"object": "os.system", "settings": {}}, {"object": []},
+    {"object": "Matern", "settings": {"nu": "x"}}, {"strings": ["a"], "dtype": "<U1000000000"}, {"float": "inf"},
+    {"dict": [[[], 1]]}, {"random": 3}, {"tuple": 3},
+]  # fmt: skip
+
+
+def parts(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return safetensors' own header, and the data behind it."""
+    (length,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def joined(outer: Any, data: bytes) -> bytes:
+    text = outer if isinstance(outer, bytes) else json.dumps(outer).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def forged(content: bytes, change: Callable[[str], str]) -> bytes:
+    """Return a file whose own header was changed by someone who knows how to make the checksum right again."""
+    outer, data = parts(content)
+    text = change(outer["__metadata__"]["dsekl"])
+    outer["__metadata__"] = {"dsekl": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return joined(outer, data)
+
+
+def altered(tree: Any, rng: random.Random) -> Any:
+    """Return a JSON tree in which one node, somewhere, is something strange, gone, or another node."""
+    if not isinstance(tree, dict | list) or not tree or rng.random() < 0.15:
+        return rng.choice(STRANGE)
+    keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
+    key = rng.choice(keys)
+    tree = tree.copy()
+    chance = rng.random()
+    if chance < 0.1:
+        del tree[key]
+    elif chance < 0.2:
+        tree[key] = tree[rng.choice(keys)]
+    else:
+        tree[key] = altered(tree[key], rng)
+    return tree
+
+
+def blind_damage(content: bytes, rng: random.Random) -> bytes:
+    """Return a file with some bytes lost, added or changed."""
+    at, size = rng.randrange(len(content)), rng.randrange(1, 200)
+    noise = rng.randbytes(size)
+    match rng.randrange(7):
+        case 0:
+            return content[:at]
+        case 1:
+            return content[:at] + content[at + size :]
+        case 2:
+            return content[:at] + noise + content[at:]
+        case 3:
+            return content[:at] + noise + content[at + size :]
+        case 4:
+            return struct.pack("<Q", rng.choice([rng.getrandbits(64), rng.getrandbits(20), 0, 2**63])) + content[8:]
+        case _:
+            flipped = bytearray(content)
+            for place in rng.sample(range(len(content)), rng.randrange(1, 4)):
+                flipped[place] ^= 1 << rng.randrange(8)
+            return bytes(flipped)
+
+
+def read(path: Path, content: bytes) -> Any:
+    """Return the model in a file, or None if it is refused; neither may take long or much."""
+    path.write_bytes(content)
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    started = time.perf_counter()
+    try:
+        return dsekl.load(path)
+    except ModelFileError:
+        return None
+    finally:
+        assert time.perf_counter() - started < MOST_SECONDS
+        assert tracemalloc.get_traced_memory()[1] - before < MOST_BYTES
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> Any:
+    tracemalloc.start()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield tmp_path / "m.dsekl"
+    tracemalloc.stop()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def answers(model: Any) -> Any:
+    rows = grid()[:5]
+    return model.dual_coef_.tobytes(), repr(model), model.predict(rows).tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("content", FILES)
+def test_thousands_of_damaged_files_never_give_another_model(content: bytes, traced: Path) -> None:
+    rng = random.Random(0)
+    right = answers(read(traced, content))
+    refused = 0
+    for _ in range(2000):
+        model = read(traced, blind_damage(content, rng))
+        refused += model is None
+        assert model is None or answers(model) == right
+    for _ in range(500):
+        outer, data = parts(content)
+        model = read(traced, joined(altered(outer, rng), data))
+        refused += model is None
+        assert model is None or answers(model) == right
+    assert refused > 2300
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("content", FILES)
+def test_hundreds_of_forged_headers_are_refused_or_harmless(content: bytes, traced: Path) -> None:
+    """With the checksum made right a file may say anything: it is a model that works or fails as any other, or none."""
+    rng = random.Random(1)
+    refused = 0
+    for _ in range(600):
+        model = read(traced, forged(content, lambda text: json.dumps(altered(json.loads(text), rng))))
+        refused += model is None
+        if model is not None:
+            with contextlib.suppress(ValueError, TypeError, AttributeError, LookupError):
+                model.predict(grid()[:5])
+    assert refused > 200
+
+
+def renamed(old: str, new: str) -> Callable[[bytes], bytes]:
+    return lambda content: forged(content, lambda text: text.replace(old, new))
+
+
+def with_shape(name: str, shape: list[int], offsets: list[int] | None = None) -> Callable[[bytes], bytes]:
+    def change(content: bytes) -> bytes:
+        outer, data = parts(content)
+        outer[name].update({"shape": shape} if offsets is None else {"shape": shape, "data_offsets": offsets})
+        return joined(outer, data)
+
+    return change
+
+
+HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda content: b"", "too short"),
+    "text": (lambda content: b"a,b,c\n1,2,3\n" * 10, "damaged, or no file of dsekl"),
+    "pickle": (lambda content: b"\x80\x05\x95" + bytes(50), "damaged, or no file of dsekl"),
+    "half": (lambda content: content[: len(content) // 2], "damaged"),
+    "one byte less": (lambda content: content[:-1], "damaged"),
+    "one byte more": (lambda content: content + b"\0", "damaged"),
+    "huge header": (lambda content: struct.pack("<Q", 2**62) + content[8:], "damaged"),
+    "petabytes": (with_shape("basis.data", [2**50, 2]), "damaged"),
+    "petabytes at once": (with_shape("basis.data", [2**50, 2], [0, 2**54]), "damaged"),
+    "overflowing": (with_shape("basis.data", [2**62, 2**62]), "damaged"),
+    "backwards": (with_shape("basis.data", [63, 2], [2**20, 0]), "damaged"),
+    "bit of data": (lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:], "is damaged: its checksum"),
+    "newer": (renamed('"format":1', '"format":99'), "format 99, and this dsekl reads up to"),
+    "no version": (renamed('"format":1', '"format":true'), "no version"),
+    "NaN": (renamed('"kernel_tol":1e-06', '"kernel_tol":NaN'), "NaN is no number of JSON"),
+    "twice": (renamed('"kernel_tol":1e-06', '"kernel_tol":1e-06,"kernel_tol":1e-06'), "stands twice"),
+    "deep": (renamed('"kernel_tol":1e-06', '"kernel_tol":' + "[" * 10**5 + "]" * 10**5), "RecursionError"),
+    "digits": (renamed('"kernel_tol":1e-06', '"kernel_tol":' + "9" * 10**5), "makes no sense"),
+    "parameter": (renamed('"kernel_tol":1e-06', '"kernel_tol":7.0'), "kernel_tol"),
+    "class": (renamed('"class":"DSEKLClassifier"', '"class":"subprocess.Popen"'), "makes no sense"),
+    "kernel": (renamed('"object":"Matern"', '"object":"builtins.eval"'), "makes no sense"),
+    "attribute": (renamed('"n_iter_"', '"__class__"'), "no fitted attribute"),
+    "method": (renamed('"n_iter_"', '"predict"'), "no fitted attribute"),
+    "checkpoint": (renamed('"kind":"model"', '"kind":"checkpoint"'), "it is a checkpoint"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_with_a_reason(name: str, tmp_path: Path) -> None:
+    change, words = HOSTILE[name]
+    content = change(FILES[0])
+    assert content != FILES[0]
+    path = tmp_path / "m.dsekl"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=words) as caught:
+        dsekl.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_header_beyond_all_measure_is_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "m.dsekl"
+    path.write_bytes(forged(FILES[0], lambda text: text + " " * 2**25))
+    with pytest.raises(ModelFileError, match="longer than"):
+        dsekl.load(path)
+
+
+def test_indices_that_leave_the_data_are_refused(tmp_path: Path) -> None:
+    """The compiled products would read past the end of an array; so the arrays themselves are forged here, too."""
+    path = tmp_path / "m.dsekl"
+    for name, entry in (("features", 10**6), ("features", -1), ("starts", 10**6), ("starts", -5)):
+        header, arrays = dsekl.persistence.read(FOLDER / "regressor-1.dsekl")
+        indices = arrays[f"basis.{name}"]
+        indices[len(indices) // 2] = entry
+        dsekl.persistence.write(path, header, arrays)
+        with pytest.raises(ModelFileError, match="makes no sense"):
+            dsekl.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("basis.data", (5, 2)), ("basis.data", (63, 3)), ("basis.norms", (5,)), ("basis.leaf", (64,)),
+    ("basis.scale", (3,)), ("basis.center", (1,)), ("fitted.dual_coef_", (62, 3)), ("fitted.dual_coef_", (63, 2))],
+)  # fmt: skip
+def test_arrays_that_do_not_fit_each_other_are_refused(name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    header, arrays = dsekl.persistence.read(FOLDER / "classifier-1.dsekl")
+    assert arrays[name].shape != shape
+    arrays[name] = np.ones(shape, dtype=arrays[name].dtype)
+    dsekl.persistence.write(tmp_path / "m.dsekl", header, arrays)
+    with pytest.raises(ModelFileError, match="makes no sense"):
+        dsekl.load(tmp_path / "m.dsekl")
+
+
+def test_a_damaged_checkpoint_is_refused_or_the_one_that_was_written(traced: Path) -> None:
+    def stop(report: Any) -> bool:
+        return True
+
+    settings: dict[str, Any] = dict(gamma=1.0, solver="doubly_stochastic", random_state=0, max_epochs=2)
+    X, y = grid(), grid()[:, 0] > 0.1
+    dsekl.DSEKLClassifier(checkpoint=traced, callbacks=[stop], **settings).fit(X, y)
+    content, rng = traced.read_bytes(), random.Random(0)
+    straight = dsekl.DSEKLClassifier(**settings).fit(X, y)
+    for _ in range(300):
+        traced.write_bytes(blind_damage(content, rng))
+        try:
+            model = dsekl.DSEKLClassifier(checkpoint=traced, **settings).fit(X, y)
+        except ModelFileError:
+            continue
+        np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
+
+
+def test_other_peoples_safetensors_are_told_apart(tmp_path: Path) -> None:
+    save_file({"weights": np.zeros(3)}, tmp_path / "net.safetensors")
+    with pytest.raises(ModelFileError, match="none of dsekl's"):
+        dsekl.load(tmp_path / "net.safetensors")

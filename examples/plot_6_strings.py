@@ -40,8 +40,8 @@ print("without the motif", train[np.argmin(y_train)])
 # The kernel
 # ----------
 # The spectrum kernel counts the pieces of k letters that two strings share. It is a function of two lists of strings
-# that returns their block of kernel values; the solver asks for blocks of bounded size. ``HashingVectorizer`` counts the
-# pieces and scales each string's counts to length 1.
+# that returns their block of kernel values; the solver asks for blocks of bounded size. ``HashingVectorizer`` counts
+# the pieces and scales each string's counts to length 1.
 
 
 class Spectrum:

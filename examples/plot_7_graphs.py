@@ -55,9 +55,9 @@ print(f"{len(train)} graphs to learn from, {100 * y.mean():.0f} % of them in the
 # %%
 # The kernel
 # ----------
-# Each round gives every node a new label, made of its own and its neighbours'. After h rounds a label stands for all that
-# can be seen within h steps. The kernel value of two graphs is the cosine between their counts of labels, those of all
-# rounds together.
+# Each round gives every node a new label, made of its own and its neighbours'. After h rounds a label stands for all
+# that can be seen within h steps. The kernel value of two graphs is the cosine between their counts of labels, those of
+# all rounds together.
 
 
 @cache

@@ -25,8 +25,10 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "closing_lines",
 ]
 templates_path = ["_templates"]
+smartquotes = False  # the quotes of "rbf" are code
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -59,13 +61,13 @@ html_css_files = ["dsekl.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_math_renderer = "mathml"
-html_sidebars = {"index": [], "benchmarks": [], "design": []}
+html_sidebars = {page: [] for page in ("index", "command-line", "benchmarks", "design", "reproduction")}
 html_theme_options = {
     "logo": {"text": "dsekl"},
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
     "footer_start": ["copyright"],

@@ -37,8 +37,8 @@ X_test, y_test = xor(10_000, rng)
 # %%
 # Three ways to the same machine
 # ------------------------------
-# Algorithm 1 takes 50 random rows and 50 random cols a step (the paper's I and J). Algorithm 2 lets two workers move one
-# shared vector of coefficients. 100 points are few: errors on new points differ by some tenths of a percent by luck.
+# Algorithm 1 takes 50 random rows and 50 random cols a step (the paper's I and J). Algorithm 2 lets two workers move
+# one shared vector of coefficients. 100 points are few: their luck is worth some tenths of a percent.
 
 models = {
     "Algorithm 1 (serial, I = J = 50)": DSEKLClassifier(

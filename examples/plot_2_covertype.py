@@ -21,8 +21,8 @@ from dsekl import DSEKLClassifier
 # The data
 # --------
 # The real table is read from the folder that the environment variable ``DSEKL_DATA`` names. Where it is not at hand, a
-# small map drawn by a random generator stands in: hills, streams and four areas, with labels that depend on the
-# height, on the distance to water and on the area. The figures are then those of the stand-in, as the output below says.
+# small map drawn by a random generator stands in: hills, streams and four areas, with a tree line that depends on the
+# distance to water and on the area. The figures are then those of the stand-in, as the output below says.
 
 NAMES = [
     "elevation", "aspect", "slope", "water, horizontal", "water, vertical", "roads", "light at 9", "light at noon",
@@ -44,8 +44,8 @@ def stand_in(n=12_000, seed=0):
     height = 2600 + 300 * np.sin(1.1 * east) * np.cos(0.9 * north) + 150 * np.sin(2.3 * north + east)
     water = 600 * np.abs(np.sin(1.7 * east + 0.4 * north))
     area = (east > 5).astype(int) + 2 * (north > 5)
-    threshold = 2600 + 180 * np.sin(1.5 * np.pi * area) + 120 * (water < 150)
-    label = (height > threshold) ^ (rng.random(n) < 0.02)
+    tree_line = 2550 + 60 * area + 150 * np.cos(water / 60)
+    label = (height > tree_line) ^ (rng.random(n) < 0.02)
     noise = [rng.uniform(0, 360, n), rng.gamma(2.0, 7.0, n), rng.normal(212, 26, n)]
     X = np.column_stack([height, water, *noise, area[:, None] == np.arange(4)])
     names = ["elevation", "water, horizontal", "aspect", "slope", "light at 9", *(f"area {k}" for k in range(1, 5))]

@@ -33,15 +33,15 @@ def sequences(n, length, rng):
 
 texts, labels = sequences(1_500, 60, np.random.default_rng(0))
 train, test, y_train, y_test = train_test_split(texts, labels, test_size=500, random_state=0)
-print(train[0], y_train[0])
-print(train[1], y_train[1])
+print("with the motif   ", train[np.argmax(y_train)])
+print("without the motif", train[np.argmin(y_train)])
 
 # %%
 # The kernel
 # ----------
 # The spectrum kernel counts the pieces of k letters that two strings share. It is a function of two lists of strings
-# that returns their block of kernel values; the solver asks for blocks of bounded size. ``HashingVectorizer`` counts the
-# pieces and scales each string's counts to length 1.
+# that returns their block of kernel values; the solver asks for blocks of bounded size. ``HashingVectorizer`` counts
+# the pieces and scales each string's counts to length 1.
 
 
 class Spectrum:

@@ -21,8 +21,8 @@ from dsekl import DSEKLClassifier
 # Molecules of the same atoms
 # ---------------------------
 # Random trees of 10 to 16 nodes, none with more than three neighbours; of the nodes three are N, three are O, the
-# others C. A graph is in the class if some C has both an N and an O beside it. As all graphs of a size have the same
-# atoms, counting them tells nothing. A graph is a pair of tuples, labels and neighbours, which Python can hash.
+# others C. A graph is in the class if it holds the chain N-C-C-O. As all graphs of a size have the same atoms, counting
+# them tells nothing. A graph is a pair of tuples, labels and neighbours, which Python can hash.
 
 
 def graph(rng):
@@ -36,23 +36,28 @@ def graph(rng):
     return tuple(map(str, labels)), tuple(map(tuple, neighbours))
 
 
-def in_class(labels, neighbours):
-    beside = [{labels[other] for other in others} for others in neighbours]
-    return any(label == "C" and {"N", "O"} <= near for label, near in zip(labels, beside, strict=True))
+def chain(labels, neighbours):
+    """Return the nodes of a chain N-C-C-O, or none."""
+    beside = [{labels[other]: other for other in others} for others in neighbours]
+    for a, others in enumerate(neighbours):
+        for b in others:
+            if labels[a] == labels[b] == "C" and "N" in beside[a] and "O" in beside[b]:
+                return [beside[a]["N"], a, b, beside[b]["O"]]
+    return []
 
 
 rng = np.random.default_rng(0)
 graphs = [graph(rng) for _ in range(1_500)]
-y = np.array([in_class(*each) for each in graphs])
+y = np.array([len(chain(*each)) > 0 for each in graphs])
 train, test, y_train, y_test = train_test_split(graphs, y, test_size=500, random_state=0)
 print(f"{len(train)} graphs to learn from, {100 * y.mean():.0f} % of them in the class")
 
 # %%
 # The kernel
 # ----------
-# Each round gives every node a new label, made of its own and its neighbours'. After h rounds a label stands for all that
-# can be seen within h steps. The kernel value of two graphs is the cosine between their counts of labels, those of all
-# rounds together.
+# Each round gives every node a new label, made of its own and its neighbours'. After h rounds a label stands for all
+# that can be seen within h steps. The kernel value of two graphs is the cosine between their counts of labels, those of
+# all rounds together.
 
 
 @cache
@@ -76,8 +81,8 @@ class WeisfeilerLehman:
 # %%
 # How far to look
 # ---------------
-# Without a round only atoms are counted. One round sees a C with its neighbours, which is what the class is about. Every
-# further round makes labels rarer, so that fewer of them are shared.
+# Without a round only atoms are counted. One round sees each atom with its neighbours, but not how two such views join.
+# Two rounds see the whole chain. Further rounds add labels that few graphs share.
 
 rounds = range(5)
 models = {h: DSEKLClassifier(kernel=WeisfeilerLehman(h), C=10.0, random_state=0).fit(train, y_train) for h in rounds}
@@ -86,7 +91,7 @@ for h, error in zip(rounds, errors, strict=True):
     print(f"{h} rounds: test error {error:4.1f} %")
 
 # %%
-# Two of the graphs, laid out by the distances within them; a C of the class has a thick rim.
+# Two of the graphs, laid out by the distances within them; the chain has thick rims.
 
 COLOURS = {"C": "#ffffff", "N": "#e0a100", "O": "#c2352b"}
 INK = "#23272e"
@@ -104,9 +109,9 @@ def draw(ax, labels, neighbours):
     for node, others in enumerate(neighbours):
         for other in others:
             ax.plot(*place[[node, other]].T, color=INK, linewidth=1, zorder=1)
+    found = chain(labels, neighbours)
     for node, (x, y) in enumerate(place):
-        beside = {labels[other] for other in neighbours[node]}
-        rim = 3.0 if labels[node] == "C" and {"N", "O"} <= beside else 0.8
+        rim = 3.0 if node in found else 0.8
         ax.scatter(x, y, s=190, color=COLOURS[labels[node]], edgecolor=INK, linewidth=rim, zorder=2)
         ax.text(x, y, labels[node], ha="center", va="center", fontsize=9, color=INK, zorder=3)
     ax.set_axis_off()

@@ -239,6 +239,24 @@ def test_arrays_that_do_not_fit_each_other_are_refused(name: str, shape: tuple[i
         dsekl.load(tmp_path / "m.dsekl")
 
 
+def test_a_damaged_checkpoint_is_refused_or_the_one_that_was_written(traced: Path) -> None:
+    def stop(report: Any) -> bool:
+        return True
+
+    settings: dict[str, Any] = dict(gamma=1.0, solver="doubly_stochastic", random_state=0, max_epochs=2)
+    X, y = grid(), grid()[:, 0] > 0.1
+    dsekl.DSEKLClassifier(checkpoint=traced, callbacks=[stop], **settings).fit(X, y)
+    content, rng = traced.read_bytes(), random.Random(0)
+    straight = dsekl.DSEKLClassifier(**settings).fit(X, y)
+    for _ in range(300):
+        traced.write_bytes(blind_damage(content, rng))
+        try:
+            model = dsekl.DSEKLClassifier(checkpoint=traced, **settings).fit(X, y)
+        except ModelFileError:
+            continue
+        np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
+
+
 def test_other_peoples_safetensors_are_told_apart(tmp_path: Path) -> None:
     save_file({"weights": np.zeros(3)}, tmp_path / "net.safetensors")
     with pytest.raises(ModelFileError, match="none of dsekl's"):

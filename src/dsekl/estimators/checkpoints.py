@@ -80,7 +80,7 @@ def read(path: Any) -> Run | None:
         return None
     try:
         header, arrays = persistence.read(path)
-        with files.believing(path):
+        with persistence.believing(path):
             if header["kind"] != "checkpoint":
                 raise ModelFileError(path, f"it is a {header['kind']}, no checkpoint")
             return _from_values(Identity(header["parameters"], header["data"]), files.decoded(header["run"], arrays))

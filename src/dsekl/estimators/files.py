@@ -10,8 +10,6 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -22,8 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import dsekl
 from dsekl import expansions, kernels, losses, persistence, solvers
-from dsekl.persistence import ModelFileError
-from dsekl.persistence.container import Location
+from dsekl.persistence import Location, ModelFileError, believing
 
 from . import bases
 
@@ -237,17 +234,6 @@ def describe_own_kernel(kernel: Any) -> str | None:
     function = getattr(kernel, "function", kernel)
     name = getattr(function, "__qualname__", type(function).__name__)
     return name if function is kernel else f"{type(kernel).__name__}({name})"
-
-
-@contextmanager
-def believing(path: Location) -> Iterator[None]:
-    """Turn what goes wrong with values that only a file made by hand can hold into ``ModelFileError``."""
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(path, f"its header makes no sense ({type(error).__name__}: {error})") from error
 
 
 def _plain(value: dict[str, Any] | None, name: str) -> Any:

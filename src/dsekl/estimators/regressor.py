@@ -137,29 +137,15 @@ class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Bas
         return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
 
     def compact(self, tolerance: float, X: Any = None) -> Self:
-        """Return a model with fewer terms whose f differs by at most ``tolerance`` at this model's own points.
+        """Return a model with fewer terms whose predictions differ by at most ``tolerance`` at this model's own points.
 
-        The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
-        ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, and
-        norm_of_change, in the kernel's space: for kernels with k(x, x) = 1 no row whatsoever changes by more.
-
-        Parameters
-        ----------
-        tolerance : float, the greatest change of f
-        X : further rows at which the bound must hold, the training rows say
+        As ``DSEKLClassifier.compact``; what it cost is in ``compaction_``.
         """
         model: Self = compaction.compact(self, tolerance, X)
         return model
 
     def save(self, path: Any, *, table: dict[str, Any] | None = None, provenance: dict[str, Any] | None = None) -> None:
-        """Write the fitted model to a file from which ``dsekl.load`` makes it again, to the bit, running no code.
-
-        Parameters
-        ----------
-        path : path of the file, replaced as a whole if it exists
-        table : JSON-able dict, kept with the model: how raw columns became X, say
-        provenance : JSON-able dict, added to the time, platform and versions that every file notes
-        """
+        """Write the fitted model to a file for ``dsekl.load``; as ``DSEKLClassifier.save``."""
         files.save(self, path, table, provenance)
 
     def __sklearn_tags__(self) -> Any:

@@ -4,7 +4,7 @@
 Python values into what such a file can hold, and back. Neither knows what a model is.
 """
 
-from .container import ModelFileError, read, read_header, write
+from .container import Location, ModelFileError, believing, read, read_header, write
 from .values import decode, encode
 
-__all__ = ["ModelFileError", "decode", "encode", "read", "read_header", "write"]
+__all__ = ["Location", "ModelFileError", "believing", "decode", "encode", "read", "read_header", "write"]

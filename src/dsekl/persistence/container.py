@@ -95,14 +95,20 @@ def _opened(path: Location) -> Iterator[tuple[Any, dict[str, Any]]]:
     with open(path, "rb") as file:  # a file that cannot be opened at all is the system's error
         if len(file.read(9)) < 9:
             raise ModelFileError(path, "it is too short to be a file of dsekl")
+    with believing(path), safe_open(path, "np") as file:
+        yield file, _header(path, file)
+
+
+@contextmanager
+def believing(path: Location) -> Iterator[None]:
+    """Turn what goes wrong with a file that is damaged, or says what no file of ours says, into ``ModelFileError``."""
     try:
-        with safe_open(path, "np") as file:
-            yield file, _header(path, file)
+        yield
     except ModelFileError:
         raise
     except SafetensorError as error:
         raise ModelFileError(path, f"it is damaged, or no file of dsekl ({error})") from error
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(path, f"its header makes no sense ({type(error).__name__}: {error})") from error
 
 

@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from report import publish, table
+from report import memory, publish, table
 
 from dsekl import DSEKLClassifier
 
@@ -57,12 +57,6 @@ def write_covertype(path: Path) -> None:
     np.save(path / "rows.npy", X[train])
     np.save(path / "labels.npy", y[train] == 2)
     (path / "settings.json").write_text(json.dumps(dict(gamma=100.0, C=4.0)))
-
-
-def memory(field: str) -> float:
-    """Return a field of the process's status, in megabytes (Linux)."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status[field].split()[0]) / 1024
 
 
 def fit(folder: Path, where: str, learn: bool) -> dict[str, Any]:
@@ -149,11 +143,11 @@ def report(found: list[list[str]], n_features: int, learn: bool) -> None:
     publish(
         "Training on a mapped file" + (", all defaults" if learn else ""),
         " ".join(["DSEKL_DATA=... python benchmarks/large_data.py", *sys.argv[1:]]),
-        f"Board: 4 x 4 fields of alternating labels, apart, bent into {n_features} features; {settings}. Each fit has a "
-        "process of its own. Peak is the most that the whole process held, with Python, the libraries and mapped pages; "
-        "what the fit added is what it rose by from before the fit. The bound is a tenth of the file, 8 bytes for "
-        f"each coefficient, and the memory budget of {BUDGET} MB. If the fit of a file of half a gigabyte or more adds "
-        "more, the benchmark fails; so it does unless the coefficients of both fits are the same to the bit.\n\n"
+        f"Board: 4 x 4 fields of alternating labels, apart, bent into {n_features} features; {settings}. Each fit has "
+        "a process of its own. Peak is the most that the whole process held, with Python, the libraries and mapped "
+        "pages; what the fit added is what it rose by from before the fit. The bound is a tenth of the file, 8 bytes "
+        f"for each coefficient, and the memory budget of {BUDGET} MB. If the fit of a file of half a gigabyte or more "
+        "adds more, the benchmark fails; so it does unless the coefficients of both fits are the same to the bit.\n\n"
         + table(header, found),
     )
 

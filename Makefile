@@ -37,6 +37,7 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/stopping.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/matrix.py
+	$(BIN)/python benchmarks/large_data.py
 
 clean:
 	rm -rf .venv build dist docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

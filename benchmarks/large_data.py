@@ -1,6 +1,6 @@
 """Training on a file larger than memory: peak memory of a fit on a mapped file, and its time against one in memory.
 
-python benchmarks/large_data.py [--gigabytes 8] [--compared-gigabytes 2] [--features 1000] [--learn]
+DSEKL_DATA=... python benchmarks/large_data.py [--gigabytes 8] [--compared-gigabytes 2] [--features 1000] [--learn]
 
 Writes files of random rows (and the library its points, as large again) to the folder for temporary files, TMPDIR.
 """
@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -44,6 +46,17 @@ def write_rows(path: Path, n_rows: int, n_features: int) -> None:
             labels[start : start + PART] = fields.sum(axis=1) % 2
             file.write(np.cos(places @ directions + phases).data)
     np.save(path / "labels.npy", labels)
+    (path / "settings.json").write_text(json.dumps(dict(gamma=50.0 / n_features, C=10.0)))
+
+
+def write_covertype(path: Path) -> None:
+    """Write covertype's rows, class 2 against the rest: narrow rows, and a third of them support vectors."""
+    from exact import covertype_rows  # loads the rivals, which the fits' own processes need not hold
+
+    X, y, _, train = covertype_rows()
+    np.save(path / "rows.npy", X[train])
+    np.save(path / "labels.npy", y[train] == 2)
+    (path / "settings.json").write_text(json.dumps(dict(gamma=100.0, C=4.0)))
 
 
 def memory(field: str) -> float:
@@ -58,7 +71,7 @@ def fit(folder: Path, where: str, learn: bool) -> dict[str, Any]:
     DSEKLClassifier(gamma=1.0, dtype="float32", random_state=0).fit(warm, warm[:, 0] > 0).predict(warm)
     X = np.load(folder / "rows.npy", mmap_mode="r" if where == "mapped" else None)
     labels = np.load(folder / "labels.npy")
-    settings: dict[str, Any] = {} if learn else dict(gamma=50.0 / X.shape[1], C=10.0)
+    settings = {} if learn else json.loads((folder / "settings.json").read_text())
     before, start = memory("VmRSS"), perf_counter()
     model = DSEKLClassifier(memory_budget=BUDGET, random_state=0, **settings).fit(X, labels)
     seconds = perf_counter() - start
@@ -68,41 +81,33 @@ def fit(folder: Path, where: str, learn: bool) -> dict[str, Any]:
         peak=memory("VmHWM"),
         support=len(model.support_),
         coefficients=hashlib.sha256(model.dual_coef_.tobytes()).hexdigest(),
-        wrong=float(np.mean(model.predict(X[:PART]) != labels[:PART])),
     )
 
 
-def fit_apart(folder: Path, where: str, learn: bool) -> dict[str, Any]:
-    """Run ``fit`` in a process of its own and return its figures."""
-    command = [sys.executable, __file__, "--one", str(folder), where, *(["--learn"] if learn else [])]
-    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    print(f"  {where}: {found}", flush=True)
-    return found
-
-
-def measure(gigabytes: float, n_features: int, both: bool, learn: bool) -> list[list[str]]:
-    """Return the lines of the table for one size."""
-    n_rows = int(gigabytes * GIGABYTE / (4 * n_features))
-    lines = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_rows(folder, n_rows, n_features)
-        size = (folder / "rows.npy").stat().st_size / MEGABYTE
-        allowed = size / 10 + n_rows * 8 / MEGABYTE + BUDGET
-        found = {where: fit_apart(folder, where, learn) for where in (["mapped", "memory"] if both else ["mapped"])}
-    for where, figures in found.items():
-        ratio = f"{figures['seconds'] / found['memory']['seconds']:.2f}" if both else ""
-        lines.append([
-            f"{size:,.0f}", f"{n_rows:,}", where, f"{figures['peak']:,.0f}", f"{figures['before']:,.0f}",
-            f"{allowed:,.0f}" if where == "mapped" else "", f"{figures['seconds']:.1f}", ratio,
-            f"{figures['support']:,}", f"{100 * figures['wrong']:.2f} %",
-        ])  # fmt: skip
+def measure(name: str, write: Callable[[Path], None], both: bool, learn: bool) -> list[list[str]]:
+    """Return the lines of the table for one file, fitted mapped and, for ``both``, in memory as well."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        rows = np.load(Path(folder) / "rows.npy", mmap_mode="r")
+        size, allowed = rows.nbytes / MEGABYTE, (rows.nbytes / 10 + 8 * len(rows)) / MEGABYTE + BUDGET
+        for where in ["mapped", "memory"] if both else ["mapped"]:
+            command = [sys.executable, __file__, "--one", folder, where, *(["--learn"] if learn else [])]
+            printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            found[where] = json.loads(printed.splitlines()[-1])
+            print(f"  {name}, {where}: {found[where]}", flush=True)
     if both and found["mapped"]["coefficients"] != found["memory"]["coefficients"]:
         raise SystemExit("the two fits differ, and should be the same to the bit")
-    if found["mapped"]["peak"] > allowed:
+    if rows.nbytes >= 3 * GIGABYTE and found["mapped"]["peak"] > allowed:
         raise SystemExit(f"the mapped fit took {found['mapped']['peak']:.0f} MB, and {allowed:.0f} are allowed")
-    return lines
+    return [
+        [
+            name, f"{size:,.0f}", f"{len(rows):,}", where, f"{figures['peak']:,.0f}", f"{figures['before']:,.0f}",
+            f"{allowed:,.0f}", f"{figures['seconds']:.1f}",
+            f"{figures['seconds'] / found['memory']['seconds']:.2f}" if both else "", f"{figures['support']:,}",
+        ]
+        for where, figures in found.items()
+    ]  # fmt: skip
 
 
 def main() -> None:
@@ -116,21 +121,27 @@ def main() -> None:
     if chosen.one:
         print(json.dumps(fit(Path(chosen.one[0]), chosen.one[1], chosen.learn)))
         return
-    lines = measure(chosen.compared_gigabytes, chosen.features, True, chosen.learn)
-    lines += measure(chosen.gigabytes, chosen.features, False, chosen.learn)
+
+    def board(gigabytes: float, both: bool) -> list[list[str]]:
+        n_rows = int(gigabytes * GIGABYTE / (4 * chosen.features))
+        return measure("board", lambda path: write_rows(path, n_rows, chosen.features), both, chosen.learn)
+
+    lines = board(chosen.compared_gigabytes, True) + board(chosen.gigabytes, False)
+    if os.environ.get("DSEKL_DATA"):
+        lines += measure("covertype", write_covertype, True, chosen.learn)
     header = [
-        "file, MB", "rows", "rows are", "peak, MB", "before the fit, MB", "allowed, MB", "fit, s", "times memory",
-        "support vectors", "training error",
+        "data", "file, MB", "rows", "rows are", "peak, MB", "before the fit, MB", "bound, MB", "fit, s", "times memory",
+        "support vectors",
     ]  # fmt: skip
-    flags = " --learn" if chosen.learn else ""
     publish(
         "Training on a mapped file" + (", all defaults" if chosen.learn else ""),
-        "python benchmarks/large_data.py" + flags,
-        f"{chosen.features} features, float32, "
-        + ("all defaults" if chosen.learn else f"gamma {50 / chosen.features:g}, C 10")
-        + ", each fit in a process of its own. Peak is the most that the whole process held, with Python, the "
-        "libraries and mapped pages; allowed is a tenth of the file, 8 bytes for each coefficient, and the "
-        f"memory budget of {BUDGET} MB. Fitted both ways, the coefficients are the same to the bit.\n\n"
+        " ".join(["DSEKL_DATA=... python benchmarks/large_data.py", *sys.argv[1:]]),
+        f"Board: 4 x 4 fields of alternating labels, apart, bent into {chosen.features} features"
+        + ("; all defaults. " if chosen.learn else f"; gamma {50 / chosen.features:g}, C 10. Covertype: 100 and 4. ")
+        + "Each fit has a process of its own. Peak is the most that the whole process held, with Python, the libraries "
+        "and mapped pages. The bound is a tenth of the file, 8 bytes for each coefficient, and the memory budget of "
+        f"{BUDGET} MB; a file of 3 GB or more must keep it, where Python and the libraries are not most of it. "
+        "Fitted both ways, the coefficients are the same to the bit, or the benchmark fails.\n\n"
         + table(header, lines),
     )
 

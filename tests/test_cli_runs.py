@@ -12,15 +12,26 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
 import dsekl
+from dsekl.cli import main
+from dsekl.estimators.files import describe
 from dsekl.solvers.progress import Forecast
 
 COMMAND = [sys.executable, "-m", "dsekl"]
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line in this process and return its exit code."""
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert isinstance(left.value.code, int)
+    return left.value.code
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +39,14 @@ def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return csv with labels that nothing explains, on which a fit with tol 0 lasts as long as it may."""
     path = tmp_path_factory.mktemp("noise") / "noise.csv"
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((5000, 3))
-    np.savetxt(path, np.column_stack([rows, rng.integers(0, 2, 5000)]), delimiter=",", fmt="%.4f", header="a,b,c,y",
+    rows = rng.standard_normal((4000, 3))
+    np.savetxt(path, np.column_stack([rows, rng.integers(0, 2, 4000)]), delimiter=",", fmt="%.4f", header="a,b,c,y",
                comments="")  # fmt: skip
     return path
 
 
 class Terminal:
-    """A command that runs on a terminal, and what it showed there so far."""
+    """A command that runs on a terminal, and what it showed there so far; used as a context manager."""
 
     def __init__(self, arguments: list[str], **environment: str) -> None:
         self.end, other = pty.openpty()
@@ -46,8 +57,16 @@ class Terminal:
         )  # fmt: skip
         os.close(other)
 
-    def read_until(self, pattern: str, seconds: float = 120.0) -> None:
-        """Read until the pattern is shown."""
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.end)
+
+    def read_until(self, pattern: str, seconds: float = 600.0) -> None:
+        """Read until the pattern is shown. A first run compiles, so this may take minutes."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, self.shown):
             assert time.monotonic() < deadline, f"{pattern!r} was not shown:\n{self.shown[-2000:]}"
@@ -58,7 +77,6 @@ class Terminal:
         """Read until the command ends, and return its exit code."""
         while self._read(60.0):
             pass
-        os.close(self.end)
         return self.process.wait(60)
 
     def _read(self, seconds: float) -> bool:
@@ -73,53 +91,56 @@ class Terminal:
         return bool(content)
 
 
-ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000", "--kernel", "laplacian"]
+ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000"]
 
 
 def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(noise: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.dsekl"
-    terminal = Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS])
-    terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
-    assert re.search(r"\d:\d\d left", terminal.shown)
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.finish() == 130
+    with Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS]) as terminal:
+        terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
+        assert re.search(r"\d:\d\d left", terminal.shown)
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.finish() == 130
     assert "holds the model so far" in terminal.shown
     assert dsekl.load(model).stop_reason_ == "interrupted"
 
 
+def fit_of(noise: Path, model: Path, *more: object) -> list[str]:
+    """Return the arguments of a fit of ten epochs."""
+    limits = ["--max-epochs", "10", "--tol", "0", "--gamma", "5", "--C", "100"]
+    return ["fit", str(noise), "-t", "y", "-m", str(model), *limits, *map(str, more)]
+
+
+@pytest.fixture(scope="module")
+def whole(noise: Path) -> Any:
+    """Return the model of a fit that nobody stopped."""
+    model = noise.with_name("whole.dsekl")
+    assert run(fit_of(noise, model, "-q")) == 0
+    return dsekl.load(model)
+
+
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
-    noise: Path, tmp_path: Path, sign: signal.Signals, code: int
+    noise: Path, whole: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: signal.Signals, code: int
 ) -> None:
-    checkpoint = tmp_path / "run.ckpt"
-
-    def arguments(name: str, *more: object) -> list[str]:
-        limits = ["--max-epochs", "25", "--tol", "0", "--gamma", "5", "--C", "100"]
-        return [*COMMAND, "fit", str(noise), "-t", "y", "-m", str(tmp_path / name), *limits, *map(str, more)]
-
-    subprocess.run(arguments("whole.dsekl", "-q"), check=True)
-    stopped = arguments("stopped.dsekl", "--checkpoint", checkpoint, "--checkpoint-interval", 0)
-    process = subprocess.Popen(stopped, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not checkpoint.exists():
+    checkpoint, model = tmp_path / "run.ckpt", tmp_path / "m.dsekl"
+    arguments = fit_of(noise, model, "--checkpoint", checkpoint, "--checkpoint-interval", 0)
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not checkpoint.exists() or not describe(checkpoint)["last_epoch"]:
         assert process.poll() is None
         time.sleep(0.005)
-    time.sleep(0.3)
     process.send_signal(sign)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
-    assert (tmp_path / "stopped.dsekl").exists() == (sign == signal.SIGINT)
+    assert model.exists() == (sign == signal.SIGINT)
     assert ("run the same command again with --resume to go on" in said) == (sign == signal.SIGINT)
-    described = subprocess.run(
-        [*COMMAND, "info", str(checkpoint), "--json"], capture_output=True, text=True, check=True
-    )
-    assert json.loads(described.stdout)["kind"] == "checkpoint"
-    refused = subprocess.run(stopped, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "add --resume to go on from it" in refused.stderr
-    subprocess.run([*stopped, "--resume", "-q"], check=True)
-    one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")
-    assert np.array_equal(one.dual_coef_, other.dual_coef_)
-    assert np.array_equal(one.support_, other.support_)
+    assert run(["info", str(checkpoint), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "checkpoint"
+    assert run(arguments) == 2
+    assert "add --resume to go on from it" in capsys.readouterr().err
+    assert run([*arguments, "--resume", "-q"]) == 0
+    assert np.array_equal(dsekl.load(model).dual_coef_, whole.dual_coef_)
+    assert np.array_equal(dsekl.load(model).support_, whole.support_)
 
 
 def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
@@ -140,28 +161,29 @@ def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_terminal_has_colours_unless_told_otherwise() -> None:
     colours = re.compile(r"\x1b\[[0-9;]*(3[0-9]|4[0-9])[0-9;]*m")
-    coloured = Terminal(["demo"], NO_COLOR="")
-    assert coloured.finish() == 0
+    with Terminal(["demo"], NO_COLOR="") as coloured, Terminal(["demo"], NO_COLOR="1") as plain:
+        assert coloured.finish() == plain.finish() == 0
     assert colours.search(coloured.shown)
-    plain = Terminal(["demo"], NO_COLOR="1")
-    assert plain.finish() == 0
     assert not colours.search(plain.shown)
 
 
-def test_a_tuning_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
+def test_a_tuning_run_that_was_stopped_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = make_moons(99, noise=0.2, random_state=0)
     data = tmp_path / "moons.csv"
     np.savetxt(data, np.column_stack([X, y]), delimiter=",", fmt="%.6f")
 
     def arguments(name: str) -> list[str]:
         files = ["-m", str(tmp_path / f"{name}.dsekl"), "--journal", str(tmp_path / f"{name}.json")]
-        return [*COMMAND, "tune", str(data), "-t", "-1", "--json", "-j", "2", *files]
+        return ["tune", str(data), "-t", "-1", "--json", "-j", "2", *files]
 
-    whole = subprocess.run(arguments("whole"), capture_output=True, text=True, check=True)
+    assert run(arguments("whole")) == 0
+    tried = json.loads(capsys.readouterr().out)["tried"]
     journal = tmp_path / "stopped.json"
     for sign, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
         before = len(json.loads(journal.read_text())["found"]) if journal.exists() else 0
-        process = subprocess.Popen(arguments("stopped"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*COMMAND, *arguments("stopped")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         while not journal.exists() or len(json.loads(journal.read_text())["found"]) < before + 8:
             assert process.poll() is None
             time.sleep(0.005)
@@ -170,8 +192,8 @@ def test_a_tuning_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
         assert process.returncode == code
         assert not (tmp_path / "stopped.dsekl").exists()
     assert "the same command goes on from it" in said
-    again = subprocess.run(arguments("stopped"), capture_output=True, text=True, check=True)
-    assert json.loads(again.stdout)["tried"] == json.loads(whole.stdout)["tried"]
+    assert run(arguments("stopped")) == 0
+    assert json.loads(capsys.readouterr().out)["tried"] == tried
     one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")
     assert np.array_equal(one.decision_function(X), other.decision_function(X))
 

@@ -69,7 +69,7 @@ def test_the_bound_is_kept_and_the_cost_is_told(name: str, tolerance: float) -> 
     assert len(model.dual_coef_) == cost["terms_before"]
 
 
-@pytest.mark.parametrize(("name", "share"), [("two classes", 0.25), ("narrow", 0.7), ("regression", 0.1)])
+@pytest.mark.parametrize(("name", "share"), [("two classes", 0.25), ("narrow", 0.75), ("regression", 0.1)])
 def test_a_twentieth_of_the_margin_buys_a_much_smaller_model(name: str, share: float) -> None:
     cost = fitted(name).compact(0.05).compaction_
     assert cost["terms_after"] <= share * cost["terms_before"]

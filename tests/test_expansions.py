@@ -154,7 +154,7 @@ def test_distinct_draws_are_distinct_and_in_range(seed: int, n: int, size: int) 
 @settings(deadline=None, max_examples=50)
 @given(seed=seeds, n=sizes, size=sizes)
 def test_the_batches_of_an_epoch_are_a_partition(seed: int, n: int, size: int) -> None:
-    batches = sampling.epoch_batches(np.random.default_rng(seed), n, size)
+    batches = sampling.cut(np.random.default_rng(seed).permutation(n), size)
     np.testing.assert_array_equal(np.sort(np.concatenate(batches)), np.arange(n))
     assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
     assert 1 <= len(batches[-1]) <= size
@@ -166,8 +166,8 @@ def test_the_batches_of_an_epoch_are_a_partition(seed: int, n: int, size: int) -
     [
         lambda rng: sampling.draw_with_replacement(rng, 20, 5),
         lambda rng: sampling.draw_distinct(rng, 20, 5),
-        lambda rng: sampling.epoch_batches(rng, 20, 5)[0],
-        lambda rng: sampling.epoch_batches(rng, 20, 5)[-1],
+        lambda rng: sampling.cut(rng.permutation(20), 5)[0],
+        lambda rng: sampling.cut(rng.permutation(20), 5)[-1],
     ],
     ids=["with replacement", "distinct", "first batch", "last batch"],
 )

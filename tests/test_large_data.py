@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl import DSEKLClassifier, DSEKLRegressor, load
+from dsekl.estimators.identity import digest
 from dsekl.gram import stored_points
 from dsekl.gram.placement import Placement
 from dsekl.gram.stored_order import stored_in_order
@@ -144,7 +145,7 @@ def test_stored_rows_are_indexed_like_an_array(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(part), X[some[10:50]])
 
 
-def test_a_model_outlives_the_file_and_can_be_pickled(tmp_path: Path, small_pieces: None) -> None:
+def test_a_model_outlives_the_file_and_can_be_saved(tmp_path: Path, small_pieces: None) -> None:
     X, y = clusters(20_000)
     model = DSEKLClassifier(gamma=0.3, C=0.01, random_state=0, memory_budget=1, warm_start=True)
     model.fit(mapped(tmp_path, X), y)
@@ -153,6 +154,16 @@ def test_a_model_outlives_the_file_and_can_be_pickled(tmp_path: Path, small_piec
     copy = pickle.loads(pickle.dumps(model))
     assert not isinstance(copy.basis_.col_points, StoredPoints)
     assert np.array_equal(copy.decision_function(X), model.decision_function(X))
+    model.save(tmp_path / "model.dsekl")
+    assert np.array_equal(load(tmp_path / "model.dsekl").decision_function(X), model.decision_function(X))
+
+
+def test_rows_in_a_file_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
+    X, _ = clusters()
+    assert digest(store(mapped(tmp_path, X))) == digest(X)
+    X[-1, -1] += 1
+    assert digest(store(mapped(tmp_path, X))) == digest(X)
+    assert digest(X) != digest(clusters()[0])
 
 
 def test_changes_that_are_in_memory_alone_are_kept(tmp_path: Path) -> None:

@@ -22,11 +22,6 @@ def draw_distinct(rng: np.random.Generator, n: int, size: int) -> NDArray[np.int
     return rng.choice(n, size, replace=False, shuffle=False).astype(np.intp)
 
 
-def epoch_batches(rng: np.random.Generator, n: int, size: int) -> list[NDArray[np.intp]]:
-    """Return a random permutation of ``range(n)`` cut into batches of ``size`` (the last may be smaller)."""
-    return cut(rng.permutation(n), size)
-
-
 def cut(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
     """Cut an order into batches of ``size`` (the last may be smaller).
 

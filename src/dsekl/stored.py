@@ -110,7 +110,7 @@ class RowFile:
         self._dtype = np.dtype(dtype)
         self._bytes = n_rows * n_features * self._dtype.itemsize
         self._lock = Lock()
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (the object is the context)
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (the object is the context)
         with self._words_for_a_full_disk():
             self._file.truncate(self._bytes)
         source = np.memmap(self._file, self._dtype, "r", shape=(n_rows, n_features))
@@ -135,8 +135,9 @@ class RowFile:
     def _put(self, first: int, rows: NDArray[Any]) -> None:
         with self._lock, self._words_for_a_full_disk():
             self._file.seek(first * self.rows.row_bytes)
-            self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
-            self._file.flush()
+            rest = np.ascontiguousarray(rows, dtype=self._dtype).reshape(-1).view(np.uint8).data
+            while rest:
+                rest = rest[self._file.write(rest) :]
 
     @contextmanager
     def _words_for_a_full_disk(self) -> Iterator[None]:
@@ -156,13 +157,13 @@ class RowFile:
 def mapping_of(array: Any) -> mmap.mmap | None:
     """Return the mapping of a file that an array looks into, if it does and its pages may be released.
 
-    A copy-on-write mapping holds the user's changes in memory alone, so its pages may not.
+    A mapping that is not of a file, or copies on write, holds what it has in memory alone, so its pages may not.
     """
+    of_a_file = False
     while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap) and array.mode == "c":
-            return None
+        of_a_file = isinstance(array, np.memmap) and array.mode != "c"
         array = array.base
-    return array if isinstance(array, mmap.mmap) else None
+    return array if of_a_file and isinstance(array, mmap.mmap) else None
 
 
 def store(X: NDArray[Any]) -> StoredRows:

@@ -81,11 +81,11 @@ def fit(
     fitted again. Ctrl-C writes the model so far.
     """
     voice = Voice(as_json, quiet)
-    o.check_writable("--model", model, force or resume)
     if resume and checkpoint is None:
         raise UsageError("--resume: say with --checkpoint which file to go on from")
     if checkpoint is not None and checkpoint.exists() and not resume:
         raise UsageError(f"--checkpoint {checkpoint}: is there already; add --resume to go on from it, or delete it")
+    o.check_writable("--model", model, force or resume)
 
     settings: dict[str, Any] = dict(
         kernel=kernel, gamma=o.number_or_word("--gamma", gamma, ("auto", "learn", "scale", "median")),
@@ -110,6 +110,9 @@ def fit(
             estimator.fit(X, y)
     except ValueError as error:
         raise UsageError(_in_options(str(error))) from error
+    except KeyboardInterrupt:
+        voice.note("stopped by Ctrl-C before the first step; no model was written")
+        raise typer.Exit(INTERRUPTED) from None
     fitted = time.perf_counter()
     estimator.save(model, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
 

@@ -28,7 +28,8 @@ def to_values(basis: Any) -> dict[str, Any]:
     """Return what a detached basis is made of, without its kernel."""
     match basis:
         case DenseGram(col_points=points):
-            own = {"data": points.data, "norms": points.norms, "leaf": points.leaf, "reach": float(basis.reach)}
+            data = np.asarray(points.data)  # those of a mapped X may be in a file of their own
+            own = {"data": data, "norms": points.norms, "leaf": points.leaf, "reach": float(basis.reach)}
             return {"kind": "dense", **own, **_placed(basis)}
         case SparseGram(col_points=points):
             return {"kind": "sparse", **_csr(points.data), "norms": points.norms, **_placed(basis)}

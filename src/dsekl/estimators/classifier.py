@@ -88,7 +88,8 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Type of kernel values; sums are always float64. "auto" is float64 up to 4,096 rows, where it costs nothing
         noticeable and a large C needs it, and float32 beyond.
     memory_budget : int, default=256
-        Megabytes that kernel blocks may take, beside the data and the coefficients.
+        Megabytes that kernel blocks may take, beside the data and the coefficients. A mapped X that takes more than a
+        quarter of it stays in its file.
     checkpoint : path or None, default=None
         File to which a long fit writes where it stands, so that the same fit can go on there after a crash or Ctrl-C,
         to the same model, to the bit: call ``fit`` with the same parameters, data and path. ``max_epochs``, ``n_jobs``,
@@ -194,7 +195,9 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or CSR of shape (n_samples, n_features), or sequence of objects
+        X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
+            An ``np.memmap`` that is large for ``memory_budget`` is read a part at a time and never held whole; its
+            points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """

@@ -17,6 +17,7 @@ from scipy import sparse
 
 import dsekl
 from dsekl import persistence
+from dsekl.stored import StoredRows
 
 from . import files
 
@@ -78,7 +79,7 @@ def _bytes_of(rows: Any) -> Iterable[Any]:
         yield repr(rows.shape).encode()
         for array in (rows.indptr, rows.indices, rows.data):
             yield from _bytes_of(array)
-    elif isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
+    elif isinstance(rows, np.ndarray | StoredRows) and rows.dtype.kind in "biuf":
         yield f"{rows.dtype} {rows.shape}".encode()
         for start in range(0, len(rows), HASHED_ROWS):
             yield np.ascontiguousarray(rows[start : start + HASHED_ROWS]).reshape(-1).view(np.uint8).data

@@ -109,7 +109,9 @@ class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Bas
 
         Parameters
         ----------
-        X : array or CSR of shape (n_samples, n_features), or sequence of objects
+        X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
+            An ``np.memmap`` that is large for ``memory_budget`` is read a part at a time and never held whole; its
+            points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
-from .maps import MakeMap, squared_distances
+from .maps import FeatureMap, MakeMap, squared_distances
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ GAMMAS: Floats = np.logspace(-6, 6, 13)
 PENALTIES: Floats = np.logspace(-6, 6, 13)
 STEP_SIZES: Floats = np.logspace(-4, 4, 9)
 """The paper's grids: RBF scale and regularisation 1e-6 to 1e6, step size 1e-4 to 1e4, a decade apart."""
+
+TEST_DRAWS = 20
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,6 @@ class Steps:
     n_rows: int
     n_cols: int
     n_steps: int
-
-    def halved(self) -> Steps:
-        """Return half as many steps."""
-        return Steps(self.n_rows, self.n_cols, max(1, self.n_steps // 2))
 
 
 @dataclass(frozen=True)
@@ -127,15 +125,17 @@ def settings_of_the_grid() -> tuple[Floats, Floats, tuple[int, int, int]]:
 def search(make: MakeMap, X: Floats, y: Floats, steps: Steps, seed: int) -> Choice:
     """Return the best of all gammas, penalties and step sizes by two-fold cross-validation.
 
-    A fold has half the points and takes half the ``steps``, so that each point is met as often as in the final run.
+    A fold has half the points. Where terms are points, its steps draw half as many, so that the share of the model that
+    a step sees, and how often it meets each term, are those of the final run.
     """
-    steps = steps.halved()
     penalties, step_sizes, shape = settings_of_the_grid()
     total = np.zeros((len(GAMMAS), len(penalties)))
     for fold, (kept, out) in enumerate(folds(X, y, seed)):
         rng = np.random.default_rng([seed, fold])
         feature_map = make(X[kept], GAMMAS, steps.n_cols, rng)
-        coef = last(descend(feature_map.at(X[kept]), y[kept], penalties, step_sizes, steps, rng))
+        n_cols = -(-steps.n_cols // 2) if feature_map.one_a_point else steps.n_cols
+        fold_steps = Steps(steps.n_rows, n_cols, steps.n_steps)
+        coef = last(descend(feature_map.at(X[kept]), y[kept], penalties, step_sizes, fold_steps, rng))
         total += errors_of(coef, feature_map.at(X[out]), y[out]) / 2
     return choose(total.reshape(shape), len(y))
 
@@ -151,12 +151,28 @@ def curve(
     moments: list[int],
 ) -> dict[int, float]:  # fmt: skip
     """Train once with the chosen setting; return the test error after each of the ``moments``."""
+    feature_map, path, _ = _final_run(make, choice, X, y, steps, seed)
+    at_test = feature_map.at(X_test)
+    return {t: float(errors_of(coef, at_test, y_test)[0, 0]) for t, coef in enumerate(path, start=1) if t in moments}
+
+
+def error_of_drawn_terms(
+    make: MakeMap, choice: Choice, X: Floats, y: Floats, X_test: Floats, y_test: Floats, steps: Steps, seed: int
+) -> float:
+    """Return the test error of the same run where f is summed over J terms drawn again, the mean of some draws."""
+    feature_map, path, rng = _final_run(make, choice, X, y, steps, seed)
+    at_test, coef = feature_map.at(X_test), last(path)
+    draws = [draw_distinct(rng, coef.shape[1], steps.n_cols) for _ in range(TEST_DRAWS)]
+    return float(np.mean([errors_of(coef[:, cols], at_test[:, :, cols], y_test)[0, 0] for cols in draws]))
+
+
+def _final_run(
+    make: MakeMap, choice: Choice, X: Floats, y: Floats, steps: Steps, seed: int
+) -> tuple[FeatureMap, Iterator[Floats], np.random.Generator]:
     rng = np.random.default_rng([seed, 2])
     feature_map = make(X, np.array([choice.gamma]), steps.n_cols, rng)
-    at_test = feature_map.at(X_test)
     setting = np.array([choice.penalty]), np.array([choice.step_size])
-    path = descend(feature_map.at(X), y, *setting, steps, rng)
-    return {t: float(errors_of(coef, at_test, y_test)[0, 0]) for t, coef in enumerate(path, start=1) if t in moments}
+    return feature_map, descend(feature_map.at(X), y, *setting, steps, rng), rng
 
 
 def search_batch(X: Floats, y: Floats, seed: int) -> tuple[float, float, float]:

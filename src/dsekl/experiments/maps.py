@@ -13,7 +13,7 @@ The first three draw what ``dsekl.expansions`` draws from the same generator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """``at(X)`` returns features (n_gammas, n, n_terms)."""
+    """``at(X)`` returns features (n_gammas, n, n_terms).
+
+    ``one_a_point`` says that there is a term for each training point, and that steps draw some of them.
+    """
 
     at: Callable[[Floats], Floats]
+    one_a_point: bool = False
 
 
 MakeMap = Callable[[Floats, Floats, int, np.random.Generator], FeatureMap]
@@ -38,7 +42,7 @@ MakeMap = Callable[[Floats, Floats, int, np.random.Generator], FeatureMap]
 
 def empirical(X: Floats, gammas: Floats, n_terms: int, rng: np.random.Generator) -> FeatureMap:
     """One term a training point; ``n_terms`` of them move each step."""
-    return _kernel_functions(X, gammas)
+    return replace(_kernel_functions(X, gammas), one_a_point=True)
 
 
 def fixed_subset(X: Floats, gammas: Floats, n_terms: int, rng: np.random.Generator) -> FeatureMap:

@@ -20,11 +20,10 @@ def streamed(
 ) -> tuple[Choice, dict[int, float]]:
     """Dai et al.'s features, new in each step: one run holds all penalties and step sizes of one gamma."""
     penalties, step_sizes, shape = grid.settings_of_the_grid()
-    fewer = steps.halved()
     total = np.zeros((len(grid.GAMMAS), len(penalties)))
     for fold, (kept, out) in enumerate(grid.folds(X, y, seed)):
         for g, gamma in enumerate(grid.GAMMAS):
-            *_, (_, f) = _watched(gamma, X[kept], y[kept], X[out], penalties, step_sizes, fewer, 3 * seed + fold)
+            *_, (_, f) = _watched(gamma, X[kept], y[kept], X[out], penalties, step_sizes, steps, 3 * seed + fold)
             total[g] += grid.errors_of_values(f, y[out]) / 2
     choice = grid.choose(total.reshape(shape), len(y))
     setting = np.array([choice.penalty]), np.array([choice.step_size])

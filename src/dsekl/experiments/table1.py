@@ -20,7 +20,7 @@ from dsekl.data import catalogue
 from . import grid, maps
 from .results import Results, Row, Table
 from .runner import run_units
-from .sections import AGREES, DIFFERS, PARTLY, Finding, Numbers, Picture, Section
+from .sections import AGREES, DIFFERS, NO_CLAIM, PARTLY, Finding, Numbers, Picture, Section, mean_and_error
 from .settings import Settings
 
 NAME = "table1"
@@ -86,8 +86,7 @@ def work(unit: Row) -> list[Row]:
 
 def section(results: Results) -> Section | None:
     table = results.table(NAME, KEY)
-    there = list(dict.fromkeys(row["data"] for row in table.rows))
-    there = [name for name in there if _errors(table, name, DSEKL) and _errors(table, name, BATCH)]
+    there = [name for name in (*PAPER, *BUNDLED) if _errors(table, name, DSEKL) and _errors(table, name, BATCH)]
     if not there:
         return None
     rows = [
@@ -106,7 +105,7 @@ def section(results: Results) -> Section | None:
             "size by exhaustive two-fold cross-validation (1,521 settings; 169 for the batch SVM). Columns scaled to "
             "[-1, 1], pixels and colours divided by 255; the learned metric takes raw columns and searches no grid."
         ),
-        [_finding(table, name) for name in there if name in PAPER],
+        [*(_finding(table, name) for name in there if name in PAPER), *_learned(table, there)],
         [Picture("table1", draw(table, there), (
             "Test error, mean and standard deviation over the repetitions; hollow marks: the paper."
         ))],
@@ -118,27 +117,54 @@ def section(results: Results) -> Section | None:
 
 WHY = {
     "mnist": "The paper does not say which two digits; 0 against 1 is the easiest pair and fits its 0.00.",
-    "madelon": "480 of the 500 columns are noise, and an isotropic kernel on 500 rows cannot do better than about 40 "
-    "%: the "
-    "published SVM results on this set agree with that. The paper's 0.00 is what the training rows themselves give "
-    "with a narrow kernel. The learned metric is what finds the informative columns.",
-    "mushrooms": "With step sizes and lambda searched on the whole grid, DSEKL comes as close to 0 as the batch SVM.",
-    "skin": "With step sizes and lambda searched on the whole grid, DSEKL comes as close to the batch SVM as it can.",
-    "sonar": "104 training points leave a wide spread in both columns.",
+    "diabetes": "The paper states neither I nor J. Blocks of 50 are noisy where classes overlap: with I = J = 200, the "
+    "same search ended at 0.24, 0.24 and 0.26 on the first three repetitions.",
+    "madelon": "480 of the 500 columns are noise, and a kernel that treats all alike finds little on 500 rows, in "
+    "batch or "
+    "not. An error of 0.00 is what a narrow kernel has on the rows that it was trained on. The learned metric finds "
+    "the "
+    "informative columns.",
 }
 
 
 def _finding(table: Table, name: str) -> Finding:
-    """A column agrees if its mean is within two of the two deviations together, but at least two points."""
-    verdicts, words = [], []
+    """Compare both columns with the paper's, and with each other.
+
+    A mean agrees if it is no higher than the paper's by more than two of both deviations together, or two points.
+    """
+    holds, words = [], []
     for method, (mean, spread) in zip((DSEKL, BATCH), PAPER[name], strict=True):
         errors = _errors(table, name, method)
-        ours = float(np.mean(errors))
-        verdicts.append(abs(ours - mean) <= max(0.02, 2 * float(np.hypot(spread, np.std(errors)))))
-        words.append(f"{method} {_in_words(errors)} (paper {mean:.2f} ± {spread:.2f})")
-    verdict = AGREES if all(verdicts) else (PARTLY if any(verdicts) else DIFFERS)
-    return Finding(f"{name}: DSEKL achieves errors comparable to the batch SVM.", "; ".join(words) + ".", verdict,
-                   WHY.get(name, ""))  # fmt: skip
+        excess, slack = float(np.mean(errors)) - mean, max(0.02, 2 * float(np.hypot(spread, np.std(errors))))
+        holds.append(excess <= slack)
+        lower = ", lower" if excess < -slack else ""
+        words.append(f"{method} {_in_words(errors)} (paper {mean:.2f} ± {spread:.2f}{lower})")
+    ours, batch = _errors(table, name, DSEKL), _errors(table, name, BATCH)
+    comparable = np.mean(ours) - np.mean(batch) <= max(0.02, 2 * float(np.hypot(np.std(ours), np.std(batch))))
+    holds.append(bool(comparable))
+    words.append("comparable" if comparable else "not comparable")
+    verdict = AGREES if all(holds) else (PARTLY if any(holds[:2]) else DIFFERS)
+    return Finding(f"{name}: the errors of the table, DSEKL's comparable to the batch SVM's.", "; ".join(words) + ".",
+                   verdict, WHY.get(name, ""))  # fmt: skip
+
+
+def _learned(table: Table, there: Sequence[str]) -> list[Finding]:
+    """Say on which sets the learned metric is ahead of the batch SVM, by two standard errors of paired differences."""
+    ahead, behind, level = [], [], []
+    for name in there:
+        rows = {method: {row["seed"]: row["error"] for row in table.where(data=name, method=method)}
+                for method in (BATCH, LEARNED)}  # fmt: skip
+        both = [seed for seed in rows[BATCH] if seed in rows[LEARNED]]
+        if not both:
+            return []
+        mean, error = mean_and_error([rows[BATCH][seed] - rows[LEARNED][seed] for seed in both])
+        (ahead if mean > 2 * error else behind if mean < -2 * error else level).append(name)
+    sides = [("ahead on ", ahead), ("behind on ", behind), ("level on ", level)]
+    return [Finding(
+        "The dual solver with a learned metric, all defaults, raw columns, beside the batch SVM with its tuned kernel.",
+        "; ".join(words + ", ".join(names) for words, names in sides if names) + ".", NO_CLAIM,
+        "It weighs columns, so it wins where most are noise. Pixels that are rarely inked get too much weight in it.",
+    )]  # fmt: skip
 
 
 def _errors(table: Table, name: str, method: str) -> list[float]:

@@ -141,9 +141,7 @@ class DenseGram:
             yield DenseColumns(self, indices[part]), part
 
 
-def _points(
-    placement: Placement, X: Any, reach: float, budget: int, n_threads: int
-) -> tuple[Points, Order | None]:  # fmt: skip
+def _points(placement: Placement, X: Any, reach: float, budget: int, n_threads: int) -> tuple[Points, Order | None]:
     """Return the points of raw rows, and their spatial order where the kernel has a reach to prune by."""
     ordered = np.isfinite(reach) and X.shape[0] >= FEWEST_ORDERED
     if isinstance(X, StoredRows):

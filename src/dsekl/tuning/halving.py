@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -139,10 +140,15 @@ class _Search:
         """Return the candidates' outcomes on the regions, best first."""
         units = [(candidate, number) for candidate in candidates for number in range(len(regions))]
         new = [unit for unit in units if _unit(*unit) not in self.journal]
-        judge = delayed(lambda candidate, number: self._judge(candidate, regions[number]))
-        pool = Parallel(n_jobs=self.n_jobs or -1, backend="threading", return_as="generator")
-        for unit, error in zip(new, pool(judge(*unit) for unit in new), strict=True):
-            self.journal[_unit(*unit)] = error
+        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs or -1)) as pool:
+            try:
+                found = [pool.submit(self._judge, candidate, regions[number]) for candidate, number in new]
+                for unit, error in zip(new, found, strict=True):
+                    self.journal[_unit(*unit)] = error.result()
+            except BaseException:
+                # Ctrl-C: what runs ends first, since a thread in compiled code cannot be left behind.
+                pool.shutdown(cancel_futures=True)
+                raise
         sizes = [len(region.held_out) for region in regions]
         outcomes = []
         for candidate in candidates:

@@ -91,7 +91,7 @@ for h, error in zip(rounds, errors, strict=True):
     print(f"{h} rounds: test error {error:4.1f} %")
 
 # %%
-# Two of the graphs, laid out by the distances within them; the chain has thick rims.
+# Two of the graphs, drawn so that distances are about the steps between nodes; the chain has thick rims.
 
 COLOURS = {"C": "#ffffff", "N": "#e0a100", "O": "#c2352b"}
 INK = "#23272e"
@@ -102,10 +102,12 @@ def draw(ax, labels, neighbours):
     adjacent = np.zeros((n, n))
     for node, others in enumerate(neighbours):
         adjacent[node, list(others)] = 1
-    squares = shortest_path(adjacent) ** 2
-    centring = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-0.5 * centring @ squares @ centring)
-    place = vectors[:, -2:] * np.sqrt(values[-2:])
+    wanted = shortest_path(adjacent)
+    place = np.random.default_rng(0).standard_normal((n, 2))
+    for _ in range(500):  # each step lessens the squared difference between drawn and wanted distances
+        drawn = np.linalg.norm(place[:, None] - place, axis=2) + np.eye(n)
+        pull = wanted / drawn
+        place = (pull.sum(axis=1)[:, None] * place - pull @ place) / n
     for node, others in enumerate(neighbours):
         for other in others:
             ax.plot(*place[[node, other]].T, color=INK, linewidth=1, zorder=1)

@@ -42,7 +42,7 @@ def axis(settings: Settings) -> tuple[int, ...]:
 
 
 def seeds(settings: Settings) -> list[int]:
-    return [settings.seed + k for k in range(3 if settings.quick else 20)]
+    return [settings.seed + k for k in range(3 if settings.quick else 10)]
 
 
 def units(settings: Settings, methods: Iterable[str]) -> list[Row]:

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from report import load, publish, table
+from report import load, memory, publish, table
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
@@ -103,12 +103,6 @@ def covertype() -> None:
     )  # fmt: skip
 
 
-def peak_memory() -> float:
-    """Return the most megabytes that the process has held (Linux)."""
-    status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status["VmHWM"].split()[0]) / 1024
-
-
 def one_size(rows: str) -> None:
     """Fit the rows in a file and print seconds and peak memory: what ``growth`` runs in processes of their own."""
     data = np.load(rows)
@@ -117,7 +111,7 @@ def one_size(rows: str) -> None:
     start = perf_counter()
     model = DSEKLClassifier(gamma=100.0, C=4.0, random_state=0).fit(X, labels)
     seconds = perf_counter() - start
-    evaluations, megabytes = model.history_[-1]["kernel_evaluations"], peak_memory()
+    evaluations, megabytes = model.history_[-1]["kernel_evaluations"], memory("VmHWM")
     # Once more, slower, with every allocation counted: freed memory that is used again cannot hide any of them.
     tracemalloc.start()
     DSEKLClassifier(gamma=100.0, C=4.0, random_state=0).fit(X, labels)

@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from report import publish, table
+from report import memory, publish, table
 
 from dsekl import DSEKLClassifier
 
@@ -59,12 +59,6 @@ def write_covertype(path: Path) -> None:
     (path / "settings.json").write_text(json.dumps(dict(gamma=100.0, C=4.0)))
 
 
-def memory(field: str) -> float:
-    """Return a field of the process's status, in megabytes (Linux)."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status[field].split()[0]) / 1024
-
-
 def fit(folder: Path, where: str, learn: bool) -> dict[str, Any]:
     """Fit the file's rows, mapped or read into memory; return what it cost. Run in a process of its own."""
     warm = np.random.default_rng(0).standard_normal((2000, 4))
@@ -90,21 +84,28 @@ def measure(name: str, write: Callable[[Path], None], both: bool, learn: bool) -
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         rows = np.load(Path(folder) / "rows.npy", mmap_mode="r")
-        size, allowed = rows.nbytes / MEGABYTE, (rows.nbytes / 10 + 8 * len(rows)) / MEGABYTE + BUDGET
         for where in ["mapped", "memory"] if both else ["mapped"]:
             command = [sys.executable, __file__, "--one", folder, where, *(["--learn"] if learn else [])]
             printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             found[where] = json.loads(printed.splitlines()[-1])
             print(f"  {name}, {where}: {found[where]}", flush=True)
-    if both and found["mapped"]["coefficients"] != found["memory"]["coefficients"]:
+    return lines(name, rows.nbytes, len(rows), found)
+
+
+def lines(name: str, n_bytes: int, n_rows: int, found: dict[str, dict[str, Any]]) -> list[list[str]]:
+    """Return the figures as lines of the table; end the benchmark where a promise is not kept."""
+    bound = (n_bytes / 10 + 8 * n_rows) / MEGABYTE + BUDGET
+    in_memory = found.get("memory")
+    if in_memory is not None and found["mapped"]["coefficients"] != in_memory["coefficients"]:
         raise SystemExit("the two fits differ, and should be the same to the bit")
-    if rows.nbytes >= 3 * GIGABYTE and found["mapped"]["peak"] > allowed:
-        raise SystemExit(f"the mapped fit took {found['mapped']['peak']:.0f} MB, and {allowed:.0f} are allowed")
+    added = found["mapped"]["peak"] - found["mapped"]["before"]
+    if n_bytes >= GIGABYTE / 2 and added > bound:
+        raise SystemExit(f"the mapped fit added {added:.0f} MB, and {bound:.0f} are allowed")
     return [
         [
-            name, f"{size:,.0f}", f"{len(rows):,}", where, f"{figures['peak']:,.0f}", f"{figures['before']:,.0f}",
-            f"{allowed:,.0f}", f"{figures['seconds']:.1f}",
-            f"{figures['seconds'] / found['memory']['seconds']:.2f}" if both else "", f"{figures['support']:,}",
+            name, f"{n_bytes / MEGABYTE:,.0f}", f"{n_rows:,}", where, f"{figures['peak']:,.0f}",
+            f"{figures['peak'] - figures['before']:,.0f}", f"{bound:,.0f}", f"{figures['seconds']:.1f}",
+            f"{figures['seconds'] / in_memory['seconds']:.2f}" if in_memory else "", f"{figures['support']:,}",
         ]
         for where, figures in found.items()
     ]  # fmt: skip
@@ -126,23 +127,28 @@ def main() -> None:
         n_rows = int(gigabytes * GIGABYTE / (4 * chosen.features))
         return measure("board", lambda path: write_rows(path, n_rows, chosen.features), both, chosen.learn)
 
-    lines = board(chosen.compared_gigabytes, True) + board(chosen.gigabytes, False)
+    found = board(chosen.compared_gigabytes, True) + board(chosen.gigabytes, False)
     if os.environ.get("DSEKL_DATA"):
-        lines += measure("covertype", write_covertype, True, chosen.learn)
+        found += measure("covertype", write_covertype, True, chosen.learn)
+    report(found, chosen.features, chosen.learn)
+
+
+def report(found: list[list[str]], n_features: int, learn: bool) -> None:
+    """Put the table on the page."""
     header = [
-        "data", "file, MB", "rows", "rows are", "peak, MB", "before the fit, MB", "bound, MB", "fit, s", "times memory",
-        "support vectors",
+        "data", "file, MB", "rows", "rows are", "peak, MB", "added by the fit, MB", "bound, MB", "fit, s",
+        "times memory", "support vectors",
     ]  # fmt: skip
+    settings = "all defaults" if learn else f"gamma {50 / n_features:g}, C 10; covertype: 100 and 4"
     publish(
-        "Training on a mapped file" + (", all defaults" if chosen.learn else ""),
+        "Training on a mapped file" + (", all defaults" if learn else ""),
         " ".join(["DSEKL_DATA=... python benchmarks/large_data.py", *sys.argv[1:]]),
-        f"Board: 4 x 4 fields of alternating labels, apart, bent into {chosen.features} features"
-        + ("; all defaults. " if chosen.learn else f"; gamma {50 / chosen.features:g}, C 10. Covertype: 100 and 4. ")
-        + "Each fit has a process of its own. Peak is the most that the whole process held, with Python, the libraries "
-        "and mapped pages. The bound is a tenth of the file, 8 bytes for each coefficient, and the memory budget of "
-        f"{BUDGET} MB; a file of 3 GB or more must keep it, where Python and the libraries are not most of it. "
-        "Fitted both ways, the coefficients are the same to the bit, or the benchmark fails.\n\n"
-        + table(header, lines),
+        f"Board: 4 x 4 fields of alternating labels, apart, bent into {n_features} features; {settings}. Each fit has "
+        "a process of its own. Peak is the most that the whole process held, with Python, the libraries and mapped "
+        "pages; what the fit added is what it rose by from before the fit. The bound is a tenth of the file, 8 bytes "
+        f"for each coefficient, and the memory budget of {BUDGET} MB. If the fit of a file of half a gigabyte or more "
+        "adds more, the benchmark fails; so it does unless the coefficients of both fits are the same to the bit.\n\n"
+        + table(header, found),
     )
 
 

@@ -48,6 +48,12 @@ def best_of(*tasks: Callable[[], Any], rounds: int = 5) -> list[float]:
     return best
 
 
+def memory(field: str) -> float:
+    """Return a figure of the process's memory in megabytes (Linux): VmRSS is what it holds, VmHWM the most it has."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status[field].split()[0]) / 1024
+
+
 def load(name: str) -> tuple[Any, Any]:
     """Return X and y of a data set in the folder DSEKL_DATA, or end the benchmark with a word on how to set it."""
     folder = os.environ.get("DSEKL_DATA")

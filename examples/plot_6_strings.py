@@ -2,7 +2,7 @@
 Strings
 =======
 
-A kernel machine never looks at columns, only at kernel values, so it learns from anything that two of can be compared.
+A kernel machine never looks at columns, only at kernel values, so it learns from anything of which two can be compared.
 Here: strings of letters, some of which hold a motif at an unknown place, with errors in it.
 """
 
@@ -16,7 +16,7 @@ from dsekl import DSEKLClassifier
 # %%
 # Sequences with a hidden motif
 # -----------------------------
-# Random letters A, C, G, T. Half of the sequences hold the motif, each letter of it changed with probability 0.1.
+# Random letters A, C, G, T. Half of the sequences hold the motif, each letter of it left to chance with probability 0.1.
 
 MOTIF = "TATAATGC"
 

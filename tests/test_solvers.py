@@ -115,8 +115,8 @@ def test_algorithm_2_without_the_pairs_out_of_reach_is_algorithm_2() -> None:
         return DSEKLClassifier(solver=solver, **common, **settings).fit(X, y)
 
     pruned, whole = fit(), fit(kernel_tol=0.0)
-    assert pruned._state.memory["prune"]
-    assert not whole._state.memory["prune"]
+    assert pruned._run.state.memory["prune"]
+    assert not whole._run.state.memory["prune"]
     # The two draw different batches of rows after their start, so their errors are compared and not their coefficients.
     np.testing.assert_array_equal(pruned.dual_coef_, fit(n_workers=3).dual_coef_)
     assert abs(pruned.score(X, y) - whole.score(X, y)) < 0.01

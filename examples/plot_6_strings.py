@@ -16,7 +16,8 @@ from dsekl import DSEKLClassifier
 # %%
 # Sequences with a hidden motif
 # -----------------------------
-# Random letters A, C, G, T. Half of the sequences hold the motif, each letter left to chance with probability 0.1.
+# Random letters A, C, G, T. Half of the sequences hold the motif, each letter of it left to chance with probability
+# 0.1.
 
 MOTIF = "TATAATGC"
 

@@ -42,7 +42,7 @@ def axis(settings: Settings) -> tuple[int, ...]:
 
 
 def seeds(settings: Settings) -> list[int]:
-    return [settings.seed + k for k in range(3 if settings.quick else 20)]
+    return [settings.seed + k for k in range(3 if settings.quick else 10)]
 
 
 def units(settings: Settings, methods: Iterable[str]) -> list[Row]:
@@ -152,8 +152,10 @@ def _few(table: Table) -> Finding:
         "With few samples for the gradient or the expansion, RKS and Emp_Fix have an advantage over Emp.",
         "; ".join(found) + ". Figures are Emp's error minus the other's, in points.", verdict, (
             "Emp meets every point over the steps, so a small J costs it steps, not reach: with one kernel function a "
-            "step it still ends as an expansion in all points, while one fixed term cannot bend. The paper does not say "
-            "whether its test summed f over all coefficients or over J drawn again. With J drawn again, Emp's errors are "
+            "step it still ends as an expansion in all points, while one fixed term cannot bend. The paper does not "
+            "say "
+            "whether its test summed f over all coefficients or over J drawn again. With J drawn again, Emp's errors "
+            "are "
             f"{_drawn(table, FEW)}; those of RKS and Emp_Fix, which have J terms in any case, stay as they are."
         ),
     )  # fmt: skip

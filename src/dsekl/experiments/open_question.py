@@ -25,10 +25,10 @@ MAPS = {EMP: maps.empirical, EMP_FIX: maps.fixed_subset, RKS: maps.random_fourie
 COLOURS = {EMP: "blue", EMP_FIX: "green", RKS: "orange", NYSTROEM: "red", BATCH: "grey"}
 BASE = {"density": 1.0, "N": 400, "J": 50, "D": 20}
 KNOBS: dict[str, list[float]] = {
-    "density": [1.0, 0.5, 0.2, 0.1, 0.05],
+    "density": [1.0, 0.3, 0.1, 0.05],
     "N": [100, 200, 400, 800],
-    "J": [5, 10, 20, 50, 100, 200],
-    "D": [2, 5, 10, 20, 50, 100],
+    "J": [5, 20, 50, 200],
+    "D": [2, 10, 50, 100],
 }
 SPARSE_D = 100
 NOISE = 0.3

@@ -150,7 +150,9 @@ def _finding(table: Table, name: str) -> Finding:
 
 def _learned(table: Table, there: Sequence[str]) -> list[Finding]:
     """Say on which sets the learned metric is ahead of the batch SVM, by two standard errors of paired differences."""
-    ahead, behind, level = [], [], []
+    ahead: list[str] = []
+    behind: list[str] = []
+    level: list[str] = []
     for name in there:
         rows = {method: {row["seed"]: row["error"] for row in table.where(data=name, method=method)}
                 for method in (BATCH, LEARNED)}  # fmt: skip

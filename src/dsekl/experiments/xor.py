@@ -26,7 +26,7 @@ EPOCHS = 200
 
 
 def run(results: Results, settings: Settings) -> None:
-    seeds = [settings.seed + k for k in range(3 if settings.quick else 20)]
+    seeds = [settings.seed + k for k in range(3 if settings.quick else 10)]
     units = [{"method": method, "seed": seed} for seed in seeds for method in (EMP, BATCH)]
     run_units(NAME, results.table(NAME, KEY), units, work, settings)
 

@@ -26,13 +26,13 @@ REGION_ROWS = 3_000
 FEWEST_REGION_ROWS, RIDGE_REGION_ROWS = 1_000, 1_500
 """Rows of a region: fewer for many outputs, each of which costs their square, and for ridge, which costs their cube."""
 
-FEW_ROWS, MANY_ROWS = 12_000, 48_000
+FEW_ROWS, MANY_ROWS = 9_000, 36_000
 """Rows, in all regions together, that decide on the weights, and on the width and C."""
 
 WIDTH_STEP, C_STEP = 2.0, 4.0
 FIRST_C = 4.0
-MOST_STEPS = 5
-"""How far from its start a search may go, in either direction."""
+WIDEST, NARROWEST, MOST_C_STEPS = -9, 4, 5
+"""How far from where the neighbours' mean would have it a search may go."""
 
 SWEEPS = 30
 SMALL = 1e-3
@@ -103,7 +103,7 @@ class Search:
         while True:
             steps = [(1, 0), (-1, 0)] + ([] if self.C is not None else [(0, 1), (0, -1)])
             near = [(best[0] + width, best[1] + C) for width, C in steps]
-            self._try([s for s in near if max(map(abs, s)) <= MOST_STEPS])
+            self._try([s for s in near if WIDEST <= s[0] <= NARROWEST and abs(s[1]) <= MOST_C_STEPS])
             winner = self._best()
             if winner == best:
                 return best
@@ -185,8 +185,10 @@ def _regions(data: Data, splits: list[Rows], gamma: Floats, n_rows: int, rng: np
     def points() -> Scaled:
         return Scaled(data.X, (gamma**data.kernel.gamma_power).astype(np.float32))
 
-    size = region_rows(data)
-    return draw_regions(splits, len(data.targets), points, size, n_rows // size, rng)
+    n, size = len(data.targets), region_rows(data)
+    # The tree halves the rows until they are few enough for a region.
+    usual_size = n / 2 ** max(0, int(np.ceil(np.log2(n / size))))
+    return draw_regions(splits, n, points, size, round(n_rows / usual_size), rng)
 
 
 def region_rows(data: Data) -> int:

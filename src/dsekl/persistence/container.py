@@ -68,7 +68,7 @@ def write(path: Location, header: dict[str, Any], arrays: dict[str, Array]) -> N
         os.replace(part, path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise OSError(error.errno, f"{path} could not be written: {error.strerror}") from error
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     _flush_folder(path.parent)
 
 

@@ -62,8 +62,8 @@ print(f"{len(X_train):,} rows to learn from, {n_test:,} to test, {X.shape[1]} co
 # %%
 # The fit
 # -------
-# Scikit-learn's gradient boosting stands beside it, with its defaults, which are small; the table at the end has a large
-# one.
+# Scikit-learn's gradient boosting stands beside it, with its defaults, which are small; the table at the end has a
+# large one.
 
 model = DSEKLClassifier(random_state=0).fit(X_train, y_train)
 boosting = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)

@@ -12,6 +12,7 @@ import platform
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -194,19 +195,21 @@ def _check_outputs(estimator: Any) -> None:
 
 def about(estimator: Any, provenance: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return what every file says of itself: versions, class, and where and when it was made."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba", "safetensors")
-    made = {
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        **{name: version(name) for name in packages},
-    }
+    made = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **_machinery()}
     own = _plain(provenance, "provenance")
     return {
         "library": dsekl.__version__,
         "class": type(estimator).__name__,
         "provenance": made if own is None else {**made, "user": own},
     }
+
+
+@cache
+def _machinery() -> dict[str, str]:
+    """Return the platform and the versions, looked up once: a checkpoint may be due many times a second."""
+    packages = ("numpy", "scipy", "scikit-learn", "numba", "safetensors")
+    versions = {name: version(name) for name in packages}
+    return {"python": platform.python_version(), "platform": platform.platform(), **versions}
 
 
 def parameters(estimator: Any, arrays: dict[str, Any]) -> Any:

@@ -236,11 +236,11 @@ def test_the_defaults_are_a_good_model_and_no_worse_than_equal_weights(name: str
     assert found > 0.9
 
 
-@pytest.mark.parametrize("steps", [3, 650])
+@pytest.mark.parametrize("steps", [3, 400])
 def test_ctrl_c_while_the_metric_is_learned_leaves_a_model(
     steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """After 3 steps nothing is learned yet; after 650, all splits are (100 steps each) and the choice is made."""
+    """After 3 steps no width is known; after 400, some of the splits have learned weights, but none is judged."""
     X, y = two_of_twenty(600, 4)
     seen = [0]
     descend = Learner._loss
@@ -258,7 +258,7 @@ def test_ctrl_c_while_the_metric_is_learned_leaves_a_model(
     with pytest.warns(UserWarning, match="stopped by Ctrl-C while gamma was learned"):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
-    assert model.metric_ == ("equal" if steps == 3 else "learned")
+    assert model.metric_ == "equal"
     assert model.score(X, y) > 0.8
     assert not checkpoint.exists()
     whole = model.fit(X, y)

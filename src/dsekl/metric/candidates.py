@@ -41,21 +41,16 @@ class Candidates:
 
     def learned(self, advance: Callable[[float], None]) -> dict[str, list[Floats]]:
         """Return all that stand for choice, the simplest first: the gammas made without each split's held-out rows."""
-        n_descents = len(self.splits) + (len(self.splits) > 1)
         found: dict[str, list[Floats]] = {PARTLY: [], LEARNED: []}
         for number, held_out in enumerate(self.splits):
 
             def report(done: float, number: int = number) -> None:
-                advance((number + done) / n_descents)
+                advance((number + done) / len(self.splits))
 
             for name, gamma in self._descend(held_out, report).items():
                 found[name].append(gamma)
         units = dict.fromkeys((EQUAL, next(iter(self.equal))))
         return {name: [self.equal[name]] * len(self.splits) for name in units} | found
-
-    def from_all_rows(self, name: str, advance: Callable[[float], None]) -> Floats:
-        """Return the gammas of a name that no row was held out of."""
-        return self.equal[name] if name in self.equal else self._descend(self.splits[0][:0], advance)[name]
 
     def _descend(self, held_out: Rows, advance: Callable[[float], None]) -> dict[str, Floats]:
         start = next(iter(self.equal.values()))

@@ -23,6 +23,9 @@ N_STEPS = 100
 RATE, LAST_RATE = 0.2, 0.04
 """Adam's step on the logarithms, at first and at last."""
 
+N_AVERAGED = 30
+"""Last steps whose logarithms are averaged: what the last batches happened to say cancels out."""
+
 WIDTHS = 2.0 ** np.arange(-4, 13, 2)
 """Equal weights to start from, as typical squared distances between rows."""
 
@@ -49,7 +52,7 @@ class Learner:
         """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""
         varying = gamma > 0
         log_gamma = np.log(gamma[varying])
-        mean, square = np.zeros_like(log_gamma), np.zeros_like(log_gamma)
+        mean, square, average = (np.zeros_like(log_gamma) for _ in range(3))
         for step in range(1, N_STEPS + 1):
             now = np.zeros_like(gamma)
             now[varying] = np.exp(log_gamma)
@@ -58,9 +61,11 @@ class Learner:
             square += 0.001 * (gradient**2 - square)
             direction = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-12)
             log_gamma -= (RATE + (LAST_RATE - RATE) * step / N_STEPS) * direction
+            if step > N_STEPS - N_AVERAGED:
+                average += log_gamma / N_AVERAGED
             advance(step / N_STEPS)
         learned = np.zeros_like(gamma)
-        learned[varying] = np.exp(log_gamma)
+        learned[varying] = np.exp(average)
         return learned
 
     def _draw(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -100,8 +100,7 @@ def section(results: Results) -> Section | None:
     rows += [_line(model, found[0]) for model, found in ends.items() if found]
     data = (
         "Class 2 against the rest, all 54 columns standardised (the learned metric takes them raw; gamma 100 has them "
-        "in "
-        "[0, 1])"
+        "in [0, 1])"
         if real
         else "A quick run's stand-in for covertype: the XOR problem; its errors say nothing of the paper's"
     )  # fmt: skip
@@ -134,8 +133,7 @@ def _findings(epochs: list[Row], ends: dict[str, list[Row]]) -> list[Finding]:
         Finding(
             "After one pass, the validation error has fallen from 51 % to about 17 %.",
             f"{per_cent(first['validation_error'])} on 1,122 validation rows, {per_cent(first['evaluation_error'])} on "
-            "the "
-            "20,000 evaluation rows.",
+            "the 20,000 evaluation rows.",
             AGREES if abs(first["validation_error"] - PAPER_FIRST) <= 0.025 else DIFFERS,
             "1,122 rows leave a standard error of 1.1 points.",
         ),
@@ -152,8 +150,7 @@ def _findings(epochs: list[Row], ends: dict[str, list[Row]]) -> list[Finding]:
             "Beside it: what the same rows give with an exact solver and a learned metric.",
             "; ".join(beside) + "." if beside else "not run", NO_CLAIM,
             "The paper's kernel is wide for this much data; a narrower one, and above all one gamma per column, is "
-            "where "
-            "the error goes.",
+            "where the error goes.",
         ),
     ]  # fmt: skip
 

@@ -120,8 +120,7 @@ def section(results: Results) -> Section | None:
         [
             Picture("figure2", curves(table, list(batch.values())), (
                 "Test error over the steps at the paper's four choices of I and J. Mean and two standard errors over "
-                "the "
-                "repetitions; dotted: batch SVM."
+                "the repetitions; dotted: batch SVM."
             )),
             Picture("figure2-axes", ranges(table, list(batch.values()), COLOURS), (
                 f"Test error after {n_steps} steps, over the whole range of I at J = 20 and of J at I = 20."
@@ -153,10 +152,9 @@ def _few(table: Table) -> Finding:
         "; ".join(found) + ". Figures are Emp's error minus the other's, in points.", verdict, (
             "Emp meets every point over the steps, so a small J costs it steps, not reach: with one kernel function a "
             "step it still ends as an expansion in all points, while one fixed term cannot bend. The paper does not "
-            "say "
-            "whether its test summed f over all coefficients or over J drawn again. With J drawn again, Emp's errors "
-            "are "
-            f"{_drawn(table, FEW)}; those of RKS and Emp_Fix, which have J terms in any case, stay as they are."
+            "say whether its test summed f over all coefficients or over J drawn again. With J drawn again, Emp's "
+            f"errors are {_drawn(table, FEW)}; those of RKS and Emp_Fix, which have J terms in any case, stay as they "
+            "are."
         ),
     )  # fmt: skip
 

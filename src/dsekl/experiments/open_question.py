@@ -95,9 +95,8 @@ def section(results: Results) -> Section | None:
     return Section(
         NAME, "The open question: empirical or explicit?", (
             "XOR in a random plane of D dimensions with noise in all of them; of each row, a share of the entries is "
-            "kept "
-            f"(density) and the rest is 0. One knob is turned at a time from N = {BASE['N']}, J = {BASE['J']}, "
-            f"D = {BASE['D']}, density 1 (density is turned at D = {SPARSE_D}). I = {N_ROWS}, {n_seeds} repetitions, "
+            f"kept (density) and the rest is 0. One knob is turned at a time from N = {BASE['N']}, J = {BASE['J']}, D "
+            f"= {BASE['D']}, density 1 (density is turned at D = {SPARSE_D}). I = {N_ROWS}, {n_seeds} repetitions, "
             f"{N_TEST:,} test rows, exhaustive search everywhere."
         ),
         findings,
@@ -118,8 +117,7 @@ def _errors(table: Table, knob: str, value: float, method: str) -> list[float]:
 
 QUESTIONS = {
     "density": "On extremely sparse data the empirical map on few points is 0 almost everywhere, and Fourier bases of "
-    "low "
-    "frequency cover the space better.",
+    "low frequency cover the space better.",
     "N": "Which map gains from more data, at the same J?",
     "J": "Which map needs fewer terms?",
     "D": "Which map suffers more from dimension?",

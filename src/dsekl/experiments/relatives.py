@@ -67,8 +67,7 @@ def section(results: Results) -> Section | None:
             "Lowest mean error at I = 20 by " + ", ".join(best) + ".", NO_CLAIM, (
                 "What a term carries decides: J whitened points (Nyström) tell more than J random cosines as soon as J "
                 "points cover the clusters; maps that draw afresh (Emp, Dai et al.) need no large J but more steps; "
-                "the "
-                "split is as good as the batch machine once a block shows the whole problem."
+                "the split is as good as the batch machine once a block shows the whole problem."
             ),
         )],
         [Picture("relatives", figure2.ranges(first, batch, ON_THE_AXES, table), (

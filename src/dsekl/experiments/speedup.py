@@ -155,15 +155,13 @@ def section(results: Results) -> Section | None:
     return Section(
         NAME, "Speed-up of Algorithm 2", (
             f"One batch of {size['rows']:,} rows against all {size['cols']:,} cols in batches of {size['rows']:,}; the "
-            "least "
-            f"of {len({r['repeat'] for r in table.where(reading='local')})} times. Copying memory with all cores here: "
-            f"{rate / 1e9:.1f} GB/s."
+            f"least of {len({r['repeat'] for r in table.where(reading='local')})} times. Copying memory with all cores "
+            f"here: {rate / 1e9:.1f} GB/s."
         ),
         [_finding(table)],
         [Picture("speedup", draw(table), (
             "Speed-up against one worker. Marks: measured here; lines: the model; diamonds: what the paper states for "
-            "its "
-            "machine with 24 physical cores."
+            "its machine with 24 physical cores."
         ))],
         [
             Numbers("Measured here", ["reading", "workers", "seconds", "speed-up", "efficiency"], rows),
@@ -187,11 +185,9 @@ def _finding(table: Table) -> Finding:
         "Linear speed-up to 20 cores, where it is 16 (efficiency 0.8); then the curve flattens.",
         "; ".join(words) + ".", _verdict(efficiency), (
             "Measured up to the cores that this machine has; beyond that the model speaks. Threads here release "
-            "Python's "
-            "lock, so the serialisation that the paper names is not the limit: the local reading moves whole blocks "
-            "through memory, and by the model it is bandwidth that flattens its curve; the global one moves little and "
-            "is "
-            "limited by what stays serial."
+            "Python's lock, so the serialisation that the paper names is not the limit: the local reading moves whole "
+            "blocks through memory, and by the model it is bandwidth that flattens its curve; the global one moves "
+            "little and is limited by what stays serial."
         ),
     )  # fmt: skip
 

@@ -82,8 +82,7 @@ def section(results: Results) -> Section | None:
         )],
         [Picture("xor", surface(table), (
             "What Algorithm 1 learns from 100 points. Background: the sign and size of f; solid line: f = 0, dashed: "
-            "where "
-            "|f| is at its median. The larger a mark, the more weight its point has in the model."
+            "where |f| is at its median. The larger a mark, the more weight its point has in the model."
         ))],
         [Numbers("Test error on XOR", ["method", "here", "paper"], rows)],
     )  # fmt: skip

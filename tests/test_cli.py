@@ -124,6 +124,7 @@ def test_labels_that_training_did_not_have_count_as_wrong(run: Any, bought: Path
     said = run("evaluate", bought / "m.dsekl", odd, "--json")
     assert said.json["unknown_labels"] == 1
     assert said.json["accuracy"] == 0.5
+    assert said.json["balanced_accuracy"] == 0.5
     assert "1 rows have a label that training did not have" in said.err
 
 
@@ -285,6 +286,19 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
         (["predict", "m.dsekl", "."], "is a folder"),
         (["info", "test.csv"], "test.csv: it is damaged, or no file of dsekl"),
         (["convert", "train.csv", "m.dsekl", "-t", "buys"], "m.dsekl: is there already"),
+        (["convert", "train.csv", ".", "-t", "buys", "--force"], "--force replaces only folders that 'dsekl convert'"),
+        (["predict", "m.dsekl", "test.csv", "-o", "test.csv"], "--output test.csv: has another part in this command"),
+        (["predict", "m.dsekl", "test.csv", "-o", "m.dsekl"], "--output m.dsekl: has another part in this command"),
+        (["predict", "m.dsekl", "test.csv", "-o", "/dev/null"], "--output /dev/null: is a device or a pipe"),
+        (["predict", "m.dsekl", "test.csv", "-o", "/proc/out.csv"], "--output /proc/out.csv: cannot be written there"),
+        (["fit", "train.csv", "-t", "buys", "-m", "train.csv", "--force"], "--model train.csv: has another part"),
+        (["fit", "train.csv", "-t", "buys", "-m", "/proc/m"], "--model /proc/m: cannot be written there"),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "m"], "--model m: has another part"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "no/c"],
+            "--checkpoint no/c: there is no",
+        ),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--no-header"], "no column 'buys'.*line 1 was taken as data"),
         (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "train.csv"], "train.csv: is no journal"),
     ],
 )
@@ -298,6 +312,44 @@ def test_a_request_that_cannot_be_met_names_option_and_fix(
     assert said.out == ""
     assert re.search(message, said.err.replace("\n", " "))
     assert sorted(bought.iterdir()) == before
+
+
+def test_what_convert_did_not_make_is_not_deleted(run: Any, bought: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "precious"
+    assert run("convert", bought / "train.csv", folder, "-t", "buys").code == 0
+    assert run("convert", bought / "train.csv", folder, "-t", "buys", "--force").code == 0
+    (folder / "thesis.txt").write_text("all of it")
+    assert run("convert", bought / "train.csv", folder, "-t", "buys", "--force").code == 2
+    assert (folder / "thesis.txt").read_text() == "all of it"
+
+
+def test_results_go_where_a_link_points(run: Any, bought: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    for name in ("out.csv", "m.dsekl"):
+        (tmp_path / name).symlink_to(tmp_path / "disk" / name)
+    assert run("predict", bought / "m.dsekl", bought / "test.csv", "-o", tmp_path / "out.csv").code == 0
+    dsekl.load(bought / "m.dsekl").save(tmp_path / "m.dsekl")
+    for name in ("out.csv", "m.dsekl"):
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "disk" / name).stat().st_size > 0
+
+
+def test_a_first_line_of_texts_that_is_taken_as_data_is_noted(run: Any, tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(40))
+    (tmp_path / "years.csv").write_text("2019,2020,label\n" + rows)
+    (tmp_path / "numbers.csv").write_text("".join(f"{i},{i % 7},{i % 2}\n" for i in range(40)))
+    note = "line 1 is taken as data, not as a header (--header says otherwise)"
+    for name, noted in [("years.csv", True), ("numbers.csv", False)]:
+        said = run("fit", tmp_path / name, "-t", "-1", "-m", tmp_path / f"{name}.dsekl", "--gamma", "1", "-C", "1")
+        assert said.code == 0
+        assert (note in said.err) == noted
+
+
+def test_a_file_in_utf_16_is_named_as_such(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("a,label\n1,yes\n2,no\n", encoding="utf-16")
+    said = run("fit", tmp_path / "wide.csv", "-t", "label", "-m", tmp_path / "m")
+    assert said.code == 2
+    assert "is in UTF-16; save the file in UTF-8" in said.err
 
 
 def test_unknown_options_are_refused(run: Any) -> None:

@@ -69,13 +69,19 @@ class Voice:
 
     @contextmanager
     def warnings_as_notes(self, but: str = "\0") -> Iterator[None]:
-        """Turn warnings into notes, those aside that begin with ``but``."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for message in dict.fromkeys(str(warning.message) for warning in caught):
-            if not message.startswith(but):
+        """Turn warnings into notes as they come, each once, those aside that begin with ``but``."""
+        told: set[str] = set()
+
+        def tell(warning: Warning | str, *_: Any) -> None:
+            message = str(warning)
+            if message not in told and not message.startswith(but):
                 self.note(message)
+            told.add(message)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = tell
+            yield
 
 
 def complain(message: object) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dsekl.data import open_table
-from dsekl.data.folder import write_folder
+from dsekl.data.folder import is_replaceable, write_folder
 from dsekl.data.recipe import learn
 
 from . import options as o
@@ -50,6 +50,8 @@ def convert(
     voice = Voice(as_json, quiet)
     if folder.exists() and not force:
         raise UsageError(f"{folder}: is there already; give another name, or --force to replace it")
+    if folder.exists() and not is_replaceable(folder):
+        raise UsageError(f"{folder}: --force replaces only folders that 'dsekl convert' made; give another name")
     started = time.perf_counter()
     table = open_table(data, header, delimiter)
     recipe = learn(

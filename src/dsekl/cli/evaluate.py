@@ -50,7 +50,10 @@ def evaluate(
             recipe.target.classes, np.concatenate(truth), np.concatenate(f), np.concatenate(proba) if proba else None
         )
         if scores["unknown_labels"]:
-            voice.note(f"{scores['unknown_labels']} rows have a label that training did not have; they count as wrong")
+            voice.note(
+                f"{scores['unknown_labels']} rows have a label that training did not have; they count as wrong, "
+                "and have no part in the ROC AUC and the log loss"
+            )
     else:
         scores = regression_scores(np.concatenate(truth), np.concatenate(f))
     voice.result(scores, *score_tables(f"{model.name} on {data.name}", scores))

@@ -85,7 +85,9 @@ def fit(
         raise UsageError("--resume: say with --checkpoint which file to go on from")
     if checkpoint is not None and checkpoint.exists() and not resume:
         raise UsageError(f"--checkpoint {checkpoint}: is there already; add --resume to go on from it, or delete it")
-    o.check_writable("--model", model, force or resume)
+    o.check_writable("--model", model, force or resume, inputs=(data, checkpoint))
+    if checkpoint is not None:
+        o.check_writable("--checkpoint", checkpoint, force=True, inputs=(data, model))
 
     settings: dict[str, Any] = dict(
         kernel=kernel, gamma=o.number_or_word("--gamma", gamma, ("auto", "learn", "scale", "median")),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -102,11 +104,20 @@ def number_or_word(option: str, given: str, words: tuple[str, ...]) -> float | s
     return value
 
 
-def check_writable(option: str, path: Path, force: bool) -> None:
-    """Raise an error before any work is done if the result could not be written."""
-    if path.exists() and not force:
-        raise UsageError(f"{option} {path}: is there already; give another name, or --force to replace it")
+def check_writable(option: str, path: Path, force: bool, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise an error before any work is done if the result cannot be written, or would replace what it is made of."""
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; give the name of a file")
+    if any(given is not None and path.resolve() == given.resolve() for given in inputs):
+        raise UsageError(f"{option} {path}: has another part in this command already; give another name")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{option} {path}: is a device or a pipe; give the name of a file")
+    if path.exists() and not force:
+        raise UsageError(f"{option} {path}: is there already; give another name, or --force to replace it")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
+    except OSError as error:
+        raise UsageError(f"{option} {path}: cannot be written there ({error.strerror}); give another folder") from error

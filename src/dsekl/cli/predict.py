@@ -50,7 +50,7 @@ def predict(
     if as_json and output is None:
         raise UsageError("--json: say with --output where predictions go; standard output is for the summary")
     if output is not None:
-        o.check_writable("--output", output, force=True)
+        o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
     estimator, recipe = read_model(model)
     if proba:

@@ -28,11 +28,12 @@ def classification_scores(
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
         truth, predicted, labels=codes, zero_division=0.0
     )
-    present = support > 0
+    # Labels that the model does not know are a class that it never finds.
+    recalls = [*recall[support > 0], *([] if known.all() else [0.0])]
     return {
         "rows": len(truth),
         "accuracy": float((truth == predicted).mean()),
-        "balanced_accuracy": float(recall[present].mean()) if present.any() else None,
+        "balanced_accuracy": float(np.mean(recalls)) if recalls else None,
         "roc_auc": _area(truth[known], f[known]),
         "log_loss": float(metrics.log_loss(truth[known], proba[known], labels=codes))
         if proba is not None and known.any()

@@ -57,7 +57,7 @@ def tune(
     the better third on more, the last three on all rows but a tenth.
     """
     voice = Voice(as_json, quiet)
-    o.check_writable("--model", model, force)
+    o.check_writable("--model", model, force, inputs=(data, journal))
     started = time.perf_counter()
     said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
     recipe, X, y = load_training(data, said, header, delimiter, voice.watch("read"))

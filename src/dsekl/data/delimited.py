@@ -6,6 +6,7 @@ a ragged row) goes through the csv module.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from .compression import opened
 from .contract import Chunk, rows_within_bounds
 from .dialect import SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
 from .errors import DataFileError
-from .values import Column
+from .values import Column, is_missing, is_number
 
 
 class DelimitedTable:
@@ -34,6 +35,7 @@ class DelimitedTable:
         if not first:
             raise DataFileError(path, "is empty; give a file with a row for each example")
         self.has_header = looks_like_header(first) if header is None else header
+        self.doubts_header = header is None and not self.has_header and not all(map(_is_value, first))
         self.names = column_names(first, self.has_header)
         if any("\ufffd" in name for name in self.names):
             next(self._rows())
@@ -141,6 +143,8 @@ class DelimitedTable:
                 try:
                     line.decode()
                 except UnicodeDecodeError as error:
+                    if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                        return DataFileError(self.path, "is in UTF-16; save the file in UTF-8")
                     byte = line[error.start]
                     before = line[: error.start].decode()
                     return DataFileError(
@@ -153,6 +157,11 @@ class DelimitedTable:
         """Return the name of the column in which a line goes on after ``text``."""
         place = max(0, len(next(csv.reader([text], delimiter=self.delimiter), [])) - 1)
         return self.names[place] if place < len(self.names) else None
+
+
+def _is_value(field: str) -> bool:
+    """Tell whether a field can only be data: a number, or a gap."""
+    return is_number(field.strip()) or is_missing(field.strip())
 
 
 def _explained(error: csv.Error) -> str:

@@ -27,8 +27,10 @@ def write_folder(
 ) -> int:
     """Write the rows of a table, some at a time, and return the bytes written. Nothing is there before all is.
 
-    A folder that is there already is replaced.
+    A folder that an earlier call made is replaced.
     """
+    if folder.exists() and not is_replaceable(folder):
+        raise DataFileError(folder, "holds other things than converted data; give another name")
     if isinstance(recipe.encoder, SparseEncoder) and not recipe.encoder.dense:
         raise DataFileError(
             table.path, f"has {len(recipe.encoder.features)} columns, mostly 0: as dense rows they would be wasted; "
@@ -48,6 +50,12 @@ def write_folder(
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return size
+
+
+def is_replaceable(folder: Path) -> bool:
+    """Tell whether a folder holds converted data, or nothing: what else is there is not ours to delete."""
+    ours = {X_FILE, Y_FILE, RECIPE_FILE}
+    return folder.is_dir() and not folder.is_symlink() and {file.name for file in folder.iterdir()} <= ours
 
 
 def read_folder(folder: Path) -> tuple[Recipe, NDArray[Any], NDArray[Any]]:

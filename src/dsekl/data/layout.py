@@ -61,7 +61,8 @@ def find_column(table: Table, wanted: str) -> str:
         place = 0
     if place and -len(table.names) <= place <= len(table.names):
         return table.names[place - 1 if place > 0 else place]
-    raise DataFileError(table.path, f"there is no column {wanted!r}; the columns are {_listed(table.names)}")
+    advice = "" if table.has_header else " (line 1 was taken as data: if it names the columns, say --header)"
+    raise DataFileError(table.path, f"there is no column {wanted!r}; the columns are {_listed(table.names)}{advice}")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contract import Chunk, SparseChunk, Table, Watch, unwatched
+from .delimited import DelimitedTable
 from .encoding import EncoderLearner, TableEncoder, text_columns
 from .errors import DataFileError
 from .layout import Layout, find_column
@@ -178,6 +179,8 @@ def _learn_table(table: Table, options: Options, watch: Watch) -> Recipe:
         targets.observe(chunk)
         n_rows += chunk.n_rows
     encoder, notes = learner.learned(options.scale, options.most_levels)
+    if isinstance(table, DelimitedTable) and table.doubts_header:
+        notes.insert(0, f"{table.path}: line 1 is taken as data, not as a header (--header says otherwise)")
     if not encoder.columns:
         raise DataFileError(table.path, f"no column is left to learn from beside {target!r}; {'; '.join(notes)}")
     layout = Layout(list(table.names), table.has_header, target)

@@ -12,6 +12,7 @@ from typing import IO
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[str]]:
     """Open a text file for writing under another name; it takes its own when all went well, else it is removed."""
+    path = path.resolve()  # a link stays a link
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with draft.open("w", encoding="utf-8", newline="") as file:

@@ -247,7 +247,7 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return np.asarray(np.log(self.predict_proba(X)))
 
     def compact(self, tolerance: float, X: Any = None) -> Self:
-        """Return a model with fewer terms whose f differs by at most ``tolerance`` at this model's own points.
+        """Return a model with fewer terms whose f differs by at most ``tolerance`` at the points it has kept.
 
         The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
         ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, the share of
@@ -257,7 +257,7 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         tolerance : float, the greatest change of f
-        X : further rows at which the bound must hold, the training rows say
+        X : further rows at which the bound must hold; give the training rows, or it holds at the support vectors alone
         """
         model: Self = compaction.compact(self, tolerance, X)
         return model

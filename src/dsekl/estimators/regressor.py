@@ -140,7 +140,7 @@ class DSEKLRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Bas
         return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
 
     def compact(self, tolerance: float, X: Any = None) -> Self:
-        """Return a model with fewer terms whose predictions differ by at most ``tolerance`` at this model's own points.
+        """Return a model with fewer terms whose predictions differ by at most ``tolerance`` at the points it has kept.
 
         As ``DSEKLClassifier.compact``; what it cost is in ``compaction_``.
         """

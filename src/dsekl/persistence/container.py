@@ -52,7 +52,7 @@ class ModelFileError(ValueError):
 
 def write(path: Location, header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file, or leave what was there; the failure of a full disk is an ``OSError``."""
-    path = Path(path)
+    path = Path(path).resolve()  # a link stays a link
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
     entries = {name: {**_form(array), "sha256": _digest(array)} for name, array in arrays.items()}
     text = json.dumps({**header, "format": FORMAT, "arrays": entries}, allow_nan=False, separators=(",", ":"))

@@ -72,11 +72,11 @@ class Voice:
         """Turn warnings into notes as they come, each once, those aside that begin with ``but``."""
         told: set[str] = set()
 
-        def tell(warning: Warning | str, *_: Any) -> None:
-            message = str(warning)
-            if message not in told and not message.startswith(but):
-                self.note(message)
-            told.add(message)
+        def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+            text = str(message)
+            if text not in told and not text.startswith(but):
+                self.note(text)
+            told.add(text)
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")

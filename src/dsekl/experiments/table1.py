@@ -101,8 +101,9 @@ def section(results: Results) -> Section | None:
         NAME, "Table 1: small real data sets", (
             f"min({MOST_POINTS:,}, N) points, half for training, half for the test, {n_seeds} repetition"
             f"{'s' if n_seeds > 1 else ''}. I = J = {STEPS.n_rows}, {table.rows[0]['n_steps']} steps; lambda, gamma "
-            "and step size by exhaustive two-fold cross-validation (1,521 settings; 169 for the batch SVM). Columns scaled to "
-            "[-1, 1], pixels and colours divided by 255; the learned metric takes raw columns and searches no grid."
+            "and step size by exhaustive two-fold cross-validation (1,521 settings; 169 for the batch SVM). Columns "
+            "scaled to [-1, 1], pixels and colours divided by 255; the learned metric takes raw columns and searches "
+            "no grid."
         ),
         [*(_finding(table, name) for name in there if name in PAPER), *_learned(table, there)],
         [Picture("table1", draw(table, there), (

@@ -37,10 +37,13 @@ def run(arguments: list[str]) -> int:
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return csv with labels that nothing explains, on which a fit with tol 0 lasts as long as it may."""
-    path = tmp_path_factory.mktemp("noise") / "noise.csv"
+    return write_noise(tmp_path_factory.mktemp("noise") / "noise.csv", 4_000)
+
+
+def write_noise(path: Path, n_rows: int) -> Path:
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((4000, 3))
-    np.savetxt(path, np.column_stack([rows, rng.integers(0, 2, 4000)]), delimiter=",", fmt="%.4f", header="a,b,c,y",
+    rows = rng.standard_normal((n_rows, 3))
+    np.savetxt(path, np.column_stack([rows, rng.integers(0, 2, n_rows)]), delimiter=",", fmt="%.4f", header="a,b,c,y",
                comments="")  # fmt: skip
     return path
 
@@ -94,8 +97,9 @@ class Terminal:
 ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000"]
 
 
-def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(noise: Path, tmp_path: Path) -> None:
-    model = tmp_path / "m.dsekl"
+def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(tmp_path: Path) -> None:
+    # Validation ends even an endless fit at last: enough rows that the bar is shown long before.
+    noise, model = write_noise(tmp_path / "noise.csv", 100_000), tmp_path / "m.dsekl"
     with Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS]) as terminal:
         terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
         assert re.search(r"\d:\d\d left", terminal.shown)

@@ -270,8 +270,8 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
         (["fit", "train.csv", "-t", "buys", "-m", "no/m"], "--model no/m: there is no folder no; make it first"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--gamma", "-1"], "--gamma -1: give auto, learn, scale, median"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "-C", "zero"], "--C zero: give auto or a number"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "kernel='rbff' is not known"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "loss='huber' is not known"),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "--kernel rbff is not known"),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known"),
         (
             ["fit", "train.csv", "-t", "city", "-m", "m", "--validation", "0.001"],
             "--validation 0.001 cannot be .*--val",

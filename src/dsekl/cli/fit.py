@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import time
@@ -238,7 +239,7 @@ def _in_options(message: str) -> str:
     names = {"validation_fraction=": "--validation ", "set early_stopping=False": "give --validation 0"}
     for parameter, option in names.items():
         message = message.replace(parameter, option)
-    return message
+    return re.sub(r"^(kernel|loss|solver)='(\w+)'", r"--\1 \2", message)
 
 
 def _say_how_to_go_on(voice: Voice, model: Path, checkpoint: Path | None) -> None:

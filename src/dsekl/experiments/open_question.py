@@ -166,6 +166,9 @@ def draw(table: Table, knobs: list[str]) -> Any:
             names = {"density": "share of entries that are not 0", "N": "training points N", "J": "terms J",
                      "D": "dimension D"}  # fmt: skip
             ax.set(xscale="log", xlabel=names[knob], ylim=(0, None))
+            tried = _values(table, knob)
+            ax.set_xticks(tried, [f"{value:g}" for value in tried])
+            ax.minorticks_off()
             if knob == "density":
                 ax.invert_xaxis()
             ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")

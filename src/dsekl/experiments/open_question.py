@@ -123,6 +123,14 @@ QUESTIONS = {
     "D": "Which map suffers more from dimension?",
 }
 
+WHY = {
+    "density": "The empirical map takes its terms from the rows themselves, and Emp meets all of them over its steps, "
+    "so it has terms that share entries with a new row. Random frequencies mix all D directions, most of which a "
+    "sparse row leaves empty.",
+    "N": "Emp ends as an expansion in all N points, whatever J is; RKS has J terms.",
+    "J": "J fixed cosines must span the problem; Emp goes through all points, J at a time.",
+}
+
 
 def _finding(table: Table, knob: str) -> Finding:
     """Say where Emp is ahead of RKS and where behind, by more than two standard errors of the paired difference."""
@@ -138,7 +146,8 @@ def _finding(table: Table, knob: str) -> Finding:
         (ahead if mean > 2 * error else behind if mean < -2 * error else level).append(text)
     parts = [("Emp ahead at ", ahead), ("RKS ahead at ", behind), ("level at ", level)]
     words = "; ".join(name + ", ".join(values) for name, values in parts if values)
-    return Finding(QUESTIONS[knob], f"{knob}: {words}.", NO_CLAIM if knob != "density" else _sparse_verdict(table))
+    verdict = NO_CLAIM if knob != "density" else _sparse_verdict(table)
+    return Finding(QUESTIONS[knob], f"{knob}: {words}.", verdict, WHY.get(knob, ""))
 
 
 def _sparse_verdict(table: Table) -> str:

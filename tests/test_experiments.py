@@ -17,6 +17,7 @@ from dsekl.experiments.block_diagonal import BlockDiagonal
 from dsekl.experiments.covertype_run import ALGORITHM_2, algorithm_2
 from dsekl.experiments.results import Results, Table
 from dsekl.experiments.runner import run_units
+from dsekl.experiments.sections import AGREES, DIFFERS, PARTLY
 from dsekl.experiments.settings import Settings
 from dsekl.experiments.streamed_features import DoublyStochasticFeatures, Stream, descend
 from tests.problems import xor
@@ -110,6 +111,12 @@ def test_the_speed_up_model_has_the_measured_times_and_two_limits(tmp_path: Path
     assert speedup.predict(table, "local", 4) == pytest.approx(1 + 99 / 4)
     assert speedup.predict(table, "local", 10) == pytest.approx(1 + 9.9)
     assert speedup.predict(table, "local", 1000) == pytest.approx(1 + 2)
+
+
+def test_few_cores_cannot_bear_out_a_claim_about_twenty() -> None:
+    assert speedup._verdict([0.9, 0.85], 2) == PARTLY
+    assert speedup._verdict([0.9, 0.85], 24) == AGREES
+    assert speedup._verdict([0.9, 0.75], 24) == DIFFERS
 
 
 @parametrize_with_checks([DoublyStochasticFeatures(n_steps=200), BlockDiagonal(SVC(), n_blocks=2, random_state=0)])

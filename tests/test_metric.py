@@ -264,3 +264,11 @@ def test_ctrl_c_while_the_metric_is_learned_leaves_a_model(
     whole = model.fit(X, y)
     assert whole.stop_reason_ == "tol"
     np.testing.assert_array_equal(whole.gamma_, DSEKLClassifier(random_state=0).fit(X, y).gamma_)
+
+
+def test_values_whose_squares_overflow_are_named_by_their_column() -> None:
+    X, y = two_of_twenty(200, 0)
+    X = X.astype(np.float64)
+    X[:, 3] *= 1e200
+    with pytest.raises(ValueError, match="column 3 of X has values so far apart"):
+        DSEKLClassifier(random_state=0).fit(X, y)

@@ -57,6 +57,11 @@ def learn(
     """
     data = Data(kernel, X, targets, weights, loss, errors, n_threads)
     spread = spreads(X, kernel.pairwise is Pairwise.MANHATTAN)
+    if not np.isfinite(spread).all():
+        raise ValueError(
+            f"column {int(np.argmin(np.isfinite(spread)))} of X has values so far apart that their squares are not "
+            "finite; divide it by a constant, or use a StandardScaler"
+        )
     if not spread.any():
         return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, EQUAL, np.nan)
     splits = draw_splits(len(targets), region_rows(data), rng)

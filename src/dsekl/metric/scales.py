@@ -25,8 +25,9 @@ def spreads(X: Any, manhattan: bool) -> NDArray[np.float64]:
     """
     some = X[:: -(-X.shape[0] // SAMPLE)]
     parts = [slice(start, start + COLUMNS) for start in range(0, X.shape[1], COLUMNS)]
-    deviation = np.concatenate([_deviations(np.asarray(some[:, part], dtype=np.float64)) for part in parts])
-    return np.asarray(deviation if manhattan else deviation**2)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is for the caller to refuse
+        deviation = np.concatenate([_deviations(np.asarray(some[:, part], dtype=np.float64)) for part in parts])
+        return np.asarray(deviation if manhattan else deviation**2)
 
 
 def _deviations(some: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ class Voice:
         """Return what shows a bar while rows stream by."""
 
         def watched(chunks: Iterator[Any], total: int | None) -> Iterator[Any]:
-            from dsekl.solvers import Progress
+            from dsekl.runs import Progress
 
             done = 0
             with Progress(self.verbose, total, label) as progress:

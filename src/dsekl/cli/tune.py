@@ -97,7 +97,7 @@ def _search(
     voice: Voice, estimators: list[Any], X: Any, y: Any, journal: Path | None, jobs: int | None, seed: int
 ) -> Any:
     from dsekl import tuning
-    from dsekl.solvers import Progress
+    from dsekl.runs import Progress
 
     if journal is not None and not journal.parent.is_dir():
         raise UsageError(f"--journal {journal}: there is no folder {journal.parent}; make it first")

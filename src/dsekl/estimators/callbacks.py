@@ -10,7 +10,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from dsekl.models import Fitted
+
+if TYPE_CHECKING:
+    from .kernel_estimator import KernelEstimator
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -42,13 +49,15 @@ class Report:
 
     def model(self) -> Any:
         """Return a fitted copy of the estimator, as if the run had ended here; it costs a copy of the support."""
-        return _as_if_fitted(self.estimator, self._fitted())
+        model = copy.copy(self.estimator)
+        model._set(self._fitted())
+        return model
 
 
 class Listeners:
     """All that listens to one fit."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, estimator: KernelEstimator, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._estimator = estimator
         self._callbacks = list(estimator.callbacks or ())
         for callback in self._callbacks:
@@ -57,8 +66,8 @@ class Listeners:
                     f"callbacks={estimator.callbacks!r} must be callables that take a Report, but {callback!r} cannot "
                     "be called; scikit-learn's callbacks go to set_callbacks(...)"
                 )
-        self._data = {"X": X, "y": y}
-        self._data["metadata"] = None if sample_weight is None else {"sample_weight": sample_weight}
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._data: dict[str, object] = {"X": X, "y": y, "metadata": metadata}
         self._fit: Any = None
         self._epoch: Any = None
         if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
@@ -75,12 +84,16 @@ class Listeners:
             self._epoch = self._fit.subcontext(task_name="epoch")
             self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-    def after_epoch(self, history: list[dict[str, Any]], fitted: Callable[[], dict[str, Any]]) -> bool:
-        """Tell all callbacks of an epoch; ``fitted`` makes the attributes of the model so far. True ends the run."""
-        report = Report(history[-1], history, self._estimator, fitted)
+    def after_epoch(self, history: list[dict[str, Any]], fitted: Callable[[], Fitted]) -> bool:
+        """Tell all callbacks of an epoch; ``fitted`` makes the fit as if it had ended here. True ends the run."""
+
+        def attributes() -> dict[str, Any]:
+            return self._estimator._attributes(fitted())
+
+        report = Report(history[-1], history, self._estimator, attributes)
         stop = [callback(report) is True for callback in self._callbacks]
         if self._epoch is not None:
-            stop.append(self._end(self._epoch, fitted))
+            stop.append(self._end(self._epoch, attributes))
         return any(stop)
 
     def after_fit(self) -> None:
@@ -91,10 +104,3 @@ class Listeners:
     def _end(self, task: Any, fitted: Callable[[], dict[str, Any]]) -> bool:
         told = {**self._data, "reconstruction_attributes": fitted}
         return bool(task.call_on_fit_task_end(estimator=self._estimator, **told))
-
-
-def _as_if_fitted(estimator: Any, attributes: dict[str, Any]) -> Any:
-    model = copy.copy(estimator)
-    for name, value in attributes.items():
-        setattr(model, name, value)
-    return model

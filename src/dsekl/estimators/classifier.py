@@ -7,31 +7,34 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dsekl import kernels, losses
+from dsekl.models import Examples, Fitted
+from dsekl.runs.role import Role
 
-from . import compaction, files, inputs
-from .callbacks import CallbackSupportMixin, Listeners
+from . import inputs
+from .kernel_estimator import KernelEstimator
 from .labels import decisions, targets_of, wrong
-from .parameters import CONSTRAINTS
-from .training import Examples, evaluate, train
+from .parameters import Parameter, table, with_parameters
 
 Floats = NDArray[np.float64]
 
+CLASS_WEIGHT = Parameter(None, Role.PROBLEM, [dict, StrOptions({"balanced"}), None])
 
-def _gives_probabilities(estimator: Any) -> bool:
+
+def _gives_probabilities(estimator: DSEKLClassifier) -> bool:
     if estimator.loss != "logistic" and not isinstance(estimator.loss, losses.Logistic):
         raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={estimator.loss!r}")
     return True
 
 
-class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """A kernel classifier that keeps every training point in the model.
+@with_parameters(table(loss="hinge", class_weight=CLASS_WEIGHT))
+class DSEKLClassifier(ClassifierMixin, KernelEstimator):
+    """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
     ``f(x) = sum_j k(x, x_j) dual_coef_j`` over all training points x_j; the class is the sign of f, or the largest
     of one f per class.
@@ -44,9 +47,9 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
     gamma : "auto", "learn", "scale", "median", float or array of shape (n_features,), default="auto"
         The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
-        for each feature from the data, for every kernel of distances and dense rows; no scaler is needed. "auto" is
-        "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale" (scikit-learn's rule)
-        elsewhere.
+        for each feature from the data, for every distance-based (stationary) kernel and dense rows; no scaler is
+        needed. "auto" is "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale"
+        (scikit-learn's rule) elsewhere.
     loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
         "logistic" gives ``predict_proba``.
     C : "auto" or float, default="auto"
@@ -60,7 +63,7 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
     max_epochs : int, default=100
-        Most passes over the data.
+        Maximum number of epochs.
     tol : float or None, default=None
         When to stop. Dual ascent: at this relative duality gap, by default where test errors have settled (0.05); 1e-3
         is a tight certificate. Algorithms 1 and 2: when an epoch changes the coefficients by less than this (L2 norm;
@@ -75,7 +78,7 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads; None and -1 take all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Decides everything random.
+        Random seed of everything random in a fit.
     verbose : "auto", bool or int, default="auto"
         "auto" shows a progress bar on a terminal when a fit lasts; True shows it at once, or logs where there is no
         terminal; False is silent.
@@ -138,101 +141,50 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {**CONSTRAINTS, "class_weight": [dict, StrOptions({"balanced"}), None]}  # noqa: RUF012
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "auto",
-        loss: Any = "hinge",
-        C: float | str = "auto",
-        solver: Any = "dual",
-        expansion: Any = "empirical",
-        class_weight: Any = None,
-        max_epochs: int = 100,
-        tol: float | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: Any = "auto",
-        warm_start: bool = False,
-        kernel_tol: float = 1e-6,
-        dtype: str = "auto",
-        memory_budget: int = 256,
-        checkpoint: Any = None,
-        checkpoint_interval: float = 60.0,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.loss = loss
-        self.C = C
-        self.solver = solver
-        self.expansion = expansion
-        self.class_weight = class_weight
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.kernel_tol = kernel_tol
-        self.dtype = dtype
-        self.memory_budget = memory_budget
-        self.checkpoint = checkpoint
-        self.checkpoint_interval = checkpoint_interval
-        self.callbacks = callbacks
+    _decide = staticmethod(decisions)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to the rows of X and their labels y.
 
         Parameters
         ----------
         X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
-            An ``np.memmap`` that is large for ``memory_budget`` is read a part at a time and never held whole; its
+            An ``np.memmap`` that is large for ``memory_budget`` is read a chunk at a time and never held whole; its
             points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
         loss = losses.resolve(self.loss, "classification")
-        X, labels = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.labels)
-        weights = inputs.row_weights(sample_weight, X)
-        self.classes_ = np.unique(labels[weights > 0])
+        rows, labels = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.labels)
+        weights = inputs.row_weights(sample_weight, rows)
+        counted = weights > 0
+        self.classes_ = np.unique(labels[counted])
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two. Check y and "
                 "sample_weight."
             )
-        counted = weights > 0
         codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         if self.class_weight is not None:
             per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
             weights = weights * per_class[codes]
-        targets = targets_of(codes, len(self.classes_))
-        listeners = Listeners(self, X, labels, sample_weight)
-        train(self, Examples(X, targets, weights, np.arange(len(targets))), loss, wrong, codes, listeners)
+        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
+        self._train(examples, loss, labels, sample_weight)
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: inputs.MatrixLike) -> Floats:
         """Return f: shape (n_queries,) for two classes, positive for the second; (n_queries, n_classes) for more."""
-        check_is_fitted(self)
-        f = evaluate(self, X)
+        f = self._evaluate(X)
         return f[:, 0] if f.shape[1] == 1 else f
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: inputs.MatrixLike) -> NDArray[Any]:
         """Return the label of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.classes_[decisions(evaluate(self, X))])
+        f = self._evaluate(X)
+        return np.asarray(self.classes_[decisions(f)])
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: inputs.MatrixLike) -> Floats:
         """Return the probability of each class, shape (n_queries, n_classes); for the logistic loss."""
         f = self.decision_function(X)
         if f.ndim == 1:
@@ -242,37 +194,9 @@ class DSEKLClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return np.asarray(each / each.sum(axis=1, keepdims=True))
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: inputs.MatrixLike) -> Floats:
         """Return the logarithm of ``predict_proba``."""
         return np.asarray(np.log(self.predict_proba(X)))
 
-    def compact(self, tolerance: float, X: Any = None) -> Self:
-        """Return a model with fewer terms whose f differs by at most ``tolerance`` at the points it has kept.
-
-        The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
-        ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, the share of
-        changed_decisions among them, and norm_of_change, in the kernel's space: for kernels with k(x, x) = 1 no row
-        whatsoever changes by more.
-
-        Parameters
-        ----------
-        tolerance : float, the greatest change of f
-        X : further rows at which the bound must hold; give the training rows, or it holds at the support vectors alone
-        """
-        model: Self = compaction.compact(self, tolerance, X)
-        return model
-
-    def save(self, path: Any, *, table: dict[str, Any] | None = None, provenance: dict[str, Any] | None = None) -> None:
-        """Write the fitted model to a file from which ``dsekl.load`` makes it again, to the bit, running no code.
-
-        Parameters
-        ----------
-        path : path of the file, replaced as a whole if it exists
-        table : JSON-able dict, kept with the model: how raw columns became X, say
-        provenance : JSON-able dict, added to the time, platform and versions that every file notes
-        """
-        files.save(self, path, table, provenance)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        return inputs.with_input_tags(self, tags)
+    def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
+        return np.bincount(fitted.support_classes, minlength=len(self.classes_))

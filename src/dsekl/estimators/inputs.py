@@ -1,14 +1,18 @@
-"""What comes through the estimator's door, checked once; inside, code trusts its input."""
+"""What comes through the estimator's door, checked once; inside, code trusts its input.
+
+Here it is decided what X is: numbers in an array, in CSR or in a mapped file, objects, or kernel values.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -21,39 +25,70 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from dsekl.kernels import ObjectKernel, Precomputed
-from dsekl.stored import mapping_of, row_parts, store
-
-from .parameters import MEGABYTE, needs_nonnegative, unequal_scales
+from dsekl.kernels import Kernel, Pairwise
+from dsekl.models.machine import MEGABYTE
+from dsekl.rows import (
+    ArrayRows,
+    CrossRows,
+    CsrRows,
+    NumberRows,
+    ObjectRows,
+    Rows,
+    SquareRows,
+    StoredRows,
+    mapping_of,
+    store,
+)
 
 FLOATS = (np.float64, np.float32)
 
 HELD_SHARE = 4
 """A mapped file that takes less than one part in so many of the memory budget is treated like any other array."""
 
+MatrixLike = ArrayLike | sparse.sparray | Sequence[object]
+"""What a user may give as X: numbers, sparse or not, a mapped file, a frame, or a sequence of objects."""
+
 
 def training_data(
-    estimator: Any, kernel: Any, X: Any, y: Any, as_targets: Callable[[Any], NDArray[Any]]
-) -> tuple[Any, NDArray[Any]]:
-    """Return X as the kernel can use it (numbers, CSR, a square matrix, or objects) and y as targets."""
+    estimator: BaseEstimator,
+    kernel: Kernel,
+    X: MatrixLike,
+    y: ArrayLike | None,
+    as_targets: Callable[[ArrayLike], NDArray[Any]],
+) -> tuple[Rows, NDArray[Any]]:
+    """Return X as the kernel can use it, and y as targets."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
-    if isinstance(kernel, ObjectKernel):
+    rows: Rows
+    if kernel.pairwise is Pairwise.OBJECTS:
         _check_feature_names(estimator, X, reset=True)
         if _num_samples(X) == 0:
             raise ValueError("X holds no objects; give at least two")
-        X = X.to_numpy() if hasattr(X, "to_numpy") else X
+        rows = ObjectRows(_objects(X))
+    elif kernel.pairwise is Pairwise.PRECOMPUTED:
+        square = validate_data(estimator, X, accept_sparse=False, dtype=FLOATS, ensure_min_samples=2)
+        if square.shape[0] != square.shape[1]:
+            raise ValueError(f"X has shape {square.shape}; kernel='precomputed' needs the square kernel matrix to fit")
+        rows = SquareRows(square)
     else:
-        X = _numbers(estimator, kernel, X, ensure_min_samples=2)
-        if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
-            raise ValueError(f"X has shape {X.shape}; kernel='precomputed' needs the square kernel matrix to fit")
-        _check_signs(kernel, X)
+        rows = _numbers(estimator, kernel, X, ensure_min_samples=2)
     targets = as_targets(y)
-    check_consistent_length(X, targets)
-    return X, targets
+    check_consistent_length(_counted(rows), targets)
+    return rows, targets
 
 
-def labels(y: Any) -> NDArray[Any]:
+def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
+    """Return X for a prediction, checked against what the estimator was fitted on."""
+    if kernel.pairwise is Pairwise.OBJECTS:
+        if _num_samples(X) == 0:
+            raise ValueError("X holds no objects; give at least one")
+        return ObjectRows(_objects(X))
+    if kernel.pairwise is Pairwise.PRECOMPUTED:
+        return CrossRows(validate_data(estimator, X, accept_sparse=False, dtype=FLOATS, reset=False))
+    return _numbers(estimator, kernel, X, reset=False)
+
+
+def labels(y: ArrayLike) -> NDArray[Any]:
     """Return y as one label per row."""
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
@@ -61,7 +96,7 @@ def labels(y: Any) -> NDArray[Any]:
     return np.asarray(y)
 
 
-def real_targets(y: Any) -> NDArray[np.float64]:
+def real_targets(y: ArrayLike) -> NDArray[np.float64]:
     """Return y as finite numbers, one or more per row."""
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if y.ndim > 2:
@@ -69,62 +104,54 @@ def real_targets(y: Any) -> NDArray[np.float64]:
     return np.asarray(y)
 
 
-def with_input_tags(estimator: Any, tags: Any) -> Any:
-    """Tell scikit-learn which inputs the estimator's kernel takes."""
-    tags.input_tags.sparse = True
-    tags.input_tags.pairwise = estimator.kernel == "precomputed" or isinstance(estimator.kernel, Precomputed)
-    tags.input_tags.positive_only = estimator.kernel == "chi2" or needs_nonnegative(estimator.kernel)
-    return tags
-
-
-def query_rows(estimator: Any, kernel: Any, X: Any) -> Any:
-    """Return X for a prediction, checked against what the estimator was fitted on."""
-    if isinstance(kernel, ObjectKernel):
-        if _num_samples(X) == 0:
-            raise ValueError("X holds no objects; give at least one")
-        return X.to_numpy() if hasattr(X, "to_numpy") else X
-    X = _numbers(estimator, kernel, X, reset=False)
-    _check_signs(kernel, X)
-    return X
-
-
-def row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+def row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:
     """Return one weight per row, 1 where none is given."""
-    check_consistent_length(X, sample_weight)
-    if not hasattr(X, "shape"):
-        X = np.empty((len(X), 1))
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    counted = _counted(rows)
+    check_consistent_length(counted, sample_weight)
+    weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
-def warn_of_unequal_scales(estimator: Any, X: Any) -> None:
-    """Suggest a scaler where one column would drown the others."""
-    found = unequal_scales(X)
-    if found is None:
-        return
-    names = getattr(estimator, "feature_names_in_", None)
-    large, small = (names[i] if names is not None else i for i in found[:2])
-    warnings.warn(
-        f"column {large!r} varies {found[2]:.0f} times as much as column {small!r}, so the kernel hardly sees the "
-        "latter. Set gamma='learn', put sklearn.preprocessing.StandardScaler before the estimator, or give gamma one "
-        "value per feature.",
-        UserWarning,
-        stacklevel=3,
-    )
+def with_input_tags(kernel: object, tags: Tags) -> Tags:
+    """Tell scikit-learn which inputs a kernel, as the user gave it, takes."""
+    declared = getattr(kernel, "pairwise", None)
+    tags.input_tags.sparse = True
+    tags.input_tags.pairwise = (isinstance(kernel, str) and kernel == "precomputed") or declared is Pairwise.PRECOMPUTED
+    tags.input_tags.positive_only = (isinstance(kernel, str) and kernel == "chi2") or declared is Pairwise.CHI_SQUARED
+    return tags
 
 
-def _numbers(estimator: Any, kernel: Any, X: Any, **checks: Any) -> Any:
+def _counted(rows: Rows) -> NDArray[Any]:
+    """Return an array that has nothing but as many rows."""
+    return np.empty((len(rows), 0))
+
+
+def _objects(X: Any) -> Sequence[Any] | NDArray[Any]:
+    objects: Sequence[Any] | NDArray[Any] = X.to_numpy() if hasattr(X, "to_numpy") else X
+    return objects
+
+
+def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: Any) -> NumberRows:
     """Return X as checked numbers: an array, CSR, or the rows of a mapped file that is large for the memory budget."""
-    square = isinstance(kernel, Precomputed)
-    large = not square and mapping_of(X) is not None and X.nbytes > estimator.memory_budget * MEGABYTE // HELD_SHARE
-    if not large:
-        return validate_data(estimator, X, accept_sparse=False if square else "csr", dtype=FLOATS, **checks)
-    # Two rows show shape, type and columns; whether numbers are finite, the parts do.
+    rows: ArrayRows | CsrRows | StoredRows
+    budget = estimator.memory_budget * MEGABYTE
+    if isinstance(X, np.ndarray) and mapping_of(X) is not None and X.nbytes > budget // HELD_SHARE:
+        rows = _stored(estimator, X, **checks)
+    else:
+        values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)
+        rows = CsrRows(values) if sparse.issparse(values) else ArrayRows(values)
+    if kernel.pairwise is Pairwise.CHI_SQUARED:
+        _refuse_negative(rows)
+    return rows
+
+
+def _stored(estimator: BaseEstimator, X: NDArray[Any], **checks: Any) -> StoredRows:
+    # Two rows show shape, type and columns; whether numbers are finite, the chunks do.
     validate_data(estimator, X[:2], dtype=FLOATS, ensure_all_finite=False, **checks)
     rows = store(np.asarray(X))
-    for part, values in row_parts(rows):
+    for part, values in rows.chunks():
         finite = np.isfinite(values)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
@@ -135,10 +162,8 @@ def _numbers(estimator: Any, kernel: Any, X: Any, **checks: Any) -> Any:
     return rows
 
 
-def _check_signs(kernel: Any, X: Any) -> None:
-    if not needs_nonnegative(kernel):
-        return
-    lowest = X.min() if sparse.issparse(X) else min(rows.min() for _, rows in row_parts(X))
+def _refuse_negative(rows: NumberRows) -> None:
+    lowest = rows.lowest()
     if lowest < 0:
         raise ValueError(
             f"X holds the negative value {lowest:.3g}; kernel='chi2' is for histograms and needs entries of at least "

@@ -1,56 +1,103 @@
-"""The parameters that both estimators share: their ranges, and what their values stand for."""
+"""The parameters of the estimators in one table: default, role and range of each.
+
+``with_parameters`` gives an estimator its ``__init__``, its signature and scikit-learn's constraints from the table, so
+that a parameter is written down once. What a role means for files, checkpoints and warm starts stands in
+``runs/role.py``.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
-from scipy import sparse
+from numpy.random import RandomState
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from dsekl.kernels import Pairwise, median_gamma, scale_gamma
+from dsekl.runs.role import Role
+
+Estimator = TypeVar("Estimator", bound=type)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an estimator; ``allowed`` are scikit-learn's constraints."""
+
+    default: Any
+    role: Role
+    allowed: list[Any]
+
 
 # Names and objects are resolved by their own packages, whose errors list the known names.
-CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [object],
-    "gamma": [object],
-    "loss": [object],
-    "solver": [object],
-    "expansion": [object],
-    "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-    "max_epochs": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left"), None],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose", StrOptions({"auto"})],
-    "warm_start": ["boolean"],
-    "dtype": [StrOptions({"auto", "float32", "float64"})],
-    "kernel_tol": [Interval(Real, 0, 1, closed="left")],
-    "memory_budget": [Interval(Integral, 1, None, closed="left")],
-    "checkpoint": [str, PathLike, None],
-    "checkpoint_interval": [Interval(Real, 0, None, closed="left")],
-    "callbacks": [list, tuple, None],
+ANYTHING = [object]
+COUNT = Interval(Integral, 1, None, closed="left")
+AT_LEAST_0 = Interval(Real, 0, None, closed="left")
+
+SHARED: dict[str, Parameter] = {
+    "kernel": Parameter("rbf", Role.TERMS, ANYTHING),
+    "gamma": Parameter("auto", Role.TERMS, ANYTHING),
+    "loss": Parameter("hinge", Role.PROBLEM, ANYTHING),
+    "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]),
+    "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
+    "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
+    "max_epochs": Parameter(100, Role.EFFORT, [COUNT]),
+    "tol": Parameter(None, Role.COURSE, [AT_LEAST_0, None]),
+    "early_stopping": Parameter(False, Role.TERMS, ["boolean"]),
+    "validation_fraction": Parameter(0.1, Role.TERMS, [Interval(Real, 0, 1, closed="neither"), COUNT]),
+    "n_iter_no_change": Parameter(5, Role.COURSE, [COUNT]),
+    "n_jobs": Parameter(None, Role.EFFORT, [COUNT, Interval(Integral, None, -1, closed="right"), None]),
+    "random_state": Parameter(None, Role.COURSE, ["random_state"]),
+    "verbose": Parameter("auto", Role.EFFORT, ["verbose", StrOptions({"auto"})]),
+    "warm_start": Parameter(False, Role.EFFORT, ["boolean"]),
+    "kernel_tol": Parameter(1e-6, Role.TERMS, [Interval(Real, 0, 1, closed="left")]),
+    "dtype": Parameter("auto", Role.TERMS, [StrOptions({"auto", "float32", "float64"})]),
+    "memory_budget": Parameter(256, Role.COURSE, [COUNT]),
+    "checkpoint": Parameter(None, Role.LOCAL, [str, PathLike, None]),
+    "checkpoint_interval": Parameter(60.0, Role.LOCAL, [AT_LEAST_0]),
+    "callbacks": Parameter(None, Role.LOCAL, [list, tuple, None]),
 }
 
-MOST_DOUBLE_ROWS = 4096
-"""Rows up to which kernel values are float64 unless the user says otherwise."""
 
-MEGABYTE = 2**20
-SCALE_ROWS = 10_000
-"""Rows that are looked at for it."""
+def table(loss: str, **own: Parameter) -> dict[str, Parameter]:
+    """Return the shared parameters with an estimator's default loss, and its own parameters behind ``expansion``."""
+    first = {**SHARED, "loss": replace(SHARED["loss"], default=loss)}
+    names = list(first)
+    place = names.index("expansion") + 1
+    return {name: {**first, **own}[name] for name in [*names[:place], *own, *names[place:]]}
 
-SCALE_RATIO = 1000.0
+
+def with_parameters(parameters: Mapping[str, Parameter]) -> Callable[[Estimator], Estimator]:
+    """Give a class the parameters: its signature, ``__init__``, constraints and roles. The first may go by its place."""
+    kinds = [inspect.Parameter.POSITIONAL_OR_KEYWORD, *[inspect.Parameter.KEYWORD_ONLY] * (len(parameters) - 1)]
+    listed = [
+        inspect.Parameter(name, kind, default=parameter.default)
+        for (name, parameter), kind in zip(parameters.items(), kinds, strict=True)
+    ]
+    own_self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([own_self, *listed])
+
+    def __init__(self: Any, *args: Any, **settings: Any) -> None:
+        given = signature.bind(self, *args, **settings)
+        given.apply_defaults()
+        vars(self).update({name: given.arguments[name] for name in parameters})
+
+    def decorate(estimator: Estimator) -> Estimator:
+        __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        estimator.__init__ = __init__  # type: ignore[misc]
+        estimator._parameter_constraints = {name: parameter.allowed for name, parameter in parameters.items()}  # type: ignore[attr-defined]
+        estimator._roles = {name: parameter.role for name, parameter in parameters.items()}  # type: ignore[attr-defined]
+        return estimator
+
+    return decorate
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: int | RandomState | None) -> int:
     """Return the one seed of all that is random in a fit."""
     return int(check_random_state(random_state).randint(2**31 - 1))
 
@@ -58,58 +105,3 @@ def seed_of(random_state: Any) -> int:
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads: all cores for None and -1, as results do not depend on it."""
     return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
-
-
-def resolve_gamma(gamma: Any, kernel: Any, X: Any, rng: np.random.Generator) -> float | NDArray[np.float64]:
-    """Return gamma as a positive number or one positive number per feature."""
-    if isinstance(gamma, str):
-        if gamma == "scale":
-            return scale_gamma(X)
-        if gamma == "median":
-            return median_gamma(X, kernel.pairwise, rng)
-        raise ValueError(
-            f"gamma={gamma!r} is not known; give 'auto', 'learn', 'scale', 'median', a number or one number per feature"
-        )
-    try:
-        values = np.asarray(gamma, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.asarray(np.nan)
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != X.shape[1]):
-        raise ValueError(
-            f"gamma has shape {values.shape}; give a number, or one number for each of {X.shape[1]} features"
-        )
-    if not (np.isfinite(values).all() and (values >= 0).all() and (values > 0).any()):
-        raise ValueError(
-            f"gamma={gamma!r} must be positive and finite, e.g. 1.0; 'learn' and 'scale' choose from the data"
-        )
-    return float(values) if values.ndim == 0 else values
-
-
-def needs_nonnegative(kernel: Any) -> bool:
-    """Tell whether the kernel is for histograms."""
-    return getattr(kernel, "pairwise", None) is Pairwise.CHI_SQUARED
-
-
-def unequal_scales(X: Any) -> tuple[int, int, float] | None:
-    """Return the columns of the widest and narrowest range and their ratio, if it is over 1000.
-
-    Ranges, not deviations: a rare one-hot code varies little, but is in the same unit as a frequent one.
-    """
-    some = X[:: -(-X.shape[0] // SCALE_ROWS)]
-    lowest, highest = some.min(axis=0), some.max(axis=0)
-    if sparse.issparse(X):
-        lowest, highest = lowest.toarray().reshape(-1), highest.toarray().reshape(-1)
-    scales = np.asarray(highest, dtype=np.float64) - lowest
-    varying = np.flatnonzero(scales > 0)
-    if len(varying) < 2:
-        return None
-    large, small = varying[scales[varying].argmax()], varying[scales[varying].argmin()]
-    ratio = float(scales[large] / scales[small])
-    return (int(large), int(small), ratio) if ratio > SCALE_RATIO else None
-
-
-def resolve_dtype(dtype: str, n_rows: int) -> str:
-    """Return the type of kernel values."""
-    if dtype == "auto":
-        return "float64" if n_rows <= MOST_DOUBLE_ROWS else "float32"
-    return dtype

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .contract import Basis
+from dsekl.gram import Gram
 
 
 @dataclass
 class Empirical(BaseEstimator):
     """The empirical kernel map: one term per training point."""
 
-    def expand(self, gram: Basis, rng: np.random.Generator) -> Basis:
+    def expand(self, gram: Gram, rng: np.random.Generator) -> Gram:
         """Return the gram itself."""
         return gram
 
@@ -31,9 +31,10 @@ class FixedSubset(BaseEstimator):
 
     n_terms: int = 100
 
-    def expand(self, gram: Basis, rng: np.random.Generator) -> Basis:
+    def expand(self, gram: Gram, rng: np.random.Generator) -> Gram:
         """Return the gram with the chosen columns alone."""
         if not self.n_terms >= 1:
             raise ValueError(f"n_terms={self.n_terms!r} of FixedSubset must be at least 1, e.g. 100")
         n_chosen = min(self.n_terms, gram.n_terms)
-        return gram.restricted(np.sort(rng.choice(gram.n_terms, n_chosen, replace=False)))
+        chosen = np.sort(rng.choice(gram.n_terms, n_chosen, replace=False))
+        return gram if n_chosen == gram.n_terms else gram.restricted(chosen)

@@ -1,6 +1,6 @@
 """Random kitchen sinks: ``sqrt(2 / n_terms) cos(<w_j, x> + b_j)`` with frequencies from the kernel's spectrum.
 
-The mean of ``basis(x) . basis(z)`` over the draw of frequencies is ``k(x, z)``. A linear model in these features
+The mean of ``terms(x) . terms(z)`` over the draw of frequencies is ``k(x, z)``. A linear model in these features
 approximates the kernel machine without looking at the data when it chooses them.
 """
 
@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from dsekl.stored import StoredRows
+from dsekl.gram import Gram
+from dsekl.gram.dense import DenseGram
+from dsekl.gram.gram import Array, Floats, Indices, Values, require
+from dsekl.gram.placement import Placement
+from dsekl.gram.sparse import SparseGram
+from dsekl.kernels import SpectralKernel
+from dsekl.rows import ArrayRows, CsrRows, Rows, StoredRows
+from dsekl.workers import Workers, chunks
 
-from .contract import Array, Basis, Indices, PlacedBasis
+Points = NDArray[Any] | StoredRows | sparse.csr_array
 
 
 @dataclass
@@ -31,30 +38,31 @@ class RandomFourier(BaseEstimator):
 
     n_terms: int = 100
 
-    def expand(self, gram: PlacedBasis, rng: np.random.Generator) -> Basis:
+    def expand(self, gram: Gram, rng: np.random.Generator) -> Gram:
         """Draw the frequencies; the gram lends its placed points."""
         if not self.n_terms >= 1:
             raise ValueError(f"n_terms={self.n_terms!r} of RandomFourier must be at least 1, e.g. 100")
-        kernel: Any = getattr(gram, "kernel", None)
-        if not hasattr(kernel, "sample_frequencies"):
+        kernel = gram.kernel
+        if not isinstance(kernel, SpectralKernel) or not isinstance(gram, DenseGram | SparseGram):
             raise ValueError(
                 f"kernel={kernel!r} has no spectrum to sample; expansion RandomFourier needs rbf, laplacian or matern"
             )
-        n_features = gram.row_points.data.shape[1]
-        frequencies = kernel.sample_frequencies(rng, n_features, self.n_terms)
+        points: Points = gram.row_points.data
+        frequencies = kernel.sample_frequencies(rng, points.shape[1], self.n_terms)
         phases = rng.uniform(0.0, 2.0 * np.pi, self.n_terms)
-        return FourierBasis(gram.row_points.data, frequencies, phases, self.n_terms, gram.placement, gram.budget)
+        return FourierGram(kernel, points, frequencies, phases, self.n_terms, gram.placement, gram.budget)
 
 
 @dataclass(frozen=True)
-class FourierBasis:
+class FourierGram:
     """Cosines at fixed frequencies, evaluated at placed points."""
 
-    points: Any
-    frequencies: NDArray[np.float64]
-    phases: NDArray[np.float64]
+    kernel: SpectralKernel
+    points: Points
+    frequencies: Floats
+    phases: Floats
     n_drawn: int
-    placement: Any
+    placement: Placement
     budget: int
 
     @property
@@ -65,47 +73,106 @@ class FourierBasis:
     def n_terms(self) -> int:
         return len(self.phases)
 
-    def columns(self, cols: Indices) -> FourierTerms:
-        return FourierTerms(self, self.frequencies[:, cols], self.phases[cols])
+    @property
+    def symmetric(self) -> bool:
+        return False
 
-    def product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
-        terms = self.columns(cols)
+    @property
+    def order(self) -> None:
+        """None: the gram that lent its points has told their order."""
+        return
+
+    @property
+    def reach(self) -> float:
+        return np.inf
+
+    def columns(self, cols: Indices) -> FourierColumns:
+        return FourierColumns(self, self.frequencies[:, cols], self.phases[cols])
+
+    def product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
+        columns = self.columns(cols)
         wanted = np.arange(self.n_rows)[rows]
-        size = self.chunk_rows(max(1, len(terms.phases)))
-        parts = [wanted[start : start + size] for start in range(0, len(wanted), size)]
-        return np.concatenate([terms.product(part, V) for part in parts] or [np.empty((0, V.shape[1]))])
+        parts = [wanted[part] for part in chunks(len(wanted), self.chunk_rows(max(1, len(columns))))]
+        return np.concatenate([columns.product(part, V) for part in parts] or [np.empty((0, V.shape[1]))])
+
+    def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
+        columns, wanted = self.columns(cols), np.arange(self.n_rows)[rows]
+        out = np.zeros((len(columns), V.shape[1]))
+        for part in chunks(len(wanted), self.chunk_rows(max(1, len(columns)))):
+            out += columns.block(wanted[part]).T @ V[part]
+        return out
+
+    def add_product(self, cols: Indices, V: Array, out: Floats) -> int:
+        out += self.product(slice(None), cols, V)
+        return len(out) * len(V)
+
+    def block(self, rows: Indices, cols: Indices) -> Array:
+        return self.columns(cols).block(rows)
+
+    def diagonal(self) -> Floats:
+        raise TypeError("random Fourier features are no kernel matrix: their terms are not points")
 
     def chunk_rows(self, n_cols: int) -> int:
         return max(1, self.budget // (8 * max(n_cols, int(self.points.shape[1]))))
 
-    def at(self, X: Any) -> FourierBasis:
-        if sparse.issparse(self.points):
-            return replace(self, points=self.placement.sparse(X))
-        return replace(self, points=self.placement.stored(X) if isinstance(X, StoredRows) else self.placement.dense(X))
+    def at(self, rows: Rows) -> FourierGram:
+        match rows:
+            case ArrayRows() | CsrRows() if sparse.issparse(self.points):
+                return replace(self, points=self.placement.sparse(rows))
+            case ArrayRows() | CsrRows():
+                return replace(self, points=self.placement.in_memory(rows))
+            case StoredRows():
+                return replace(self, points=self.placement.stored(rows))
+        raise TypeError(f"random Fourier features take rows of numbers, not {type(rows).__name__}")
 
-    def restricted(self, cols: Indices) -> FourierBasis:
+    def with_rows(self, rows: Indices) -> FourierGram:
+        return replace(self, points=self.points[rows])
+
+    def restricted(self, cols: Indices) -> FourierGram:
         # The scale sqrt(2 / n_drawn) belongs to the draw, so dropping terms does not change the others.
         return replace(self, frequencies=self.frequencies[:, cols], phases=self.phases[cols])
 
-    def detached(self) -> FourierBasis:
+    def square(self) -> None:
+        """Return nothing: the terms are no points."""
+
+    def detached(self) -> FourierGram:
         return replace(self, points=self.points[:0].copy())
 
-    def threaded(self, n_threads: int) -> FourierBasis:
+    def with_workers(self, workers: Workers) -> FourierGram:
         # The work is a matrix product, which BLAS spreads by itself.
         return self
 
+    def to_values(self) -> Values:
+        drawn = {"frequencies": self.frequencies, "phases": self.phases, "n_drawn": self.n_drawn}
+        own = {"kind": "fourier", **drawn, "sparse": sparse.issparse(self.points)}
+        return {**own, **self.placement.to_values(), "budget": self.budget}
+
+    @staticmethod
+    def from_values(kernel: SpectralKernel, values: Values, budget: int) -> FourierGram:
+        """Return what ``to_values`` described."""
+        placement = Placement.from_values(values)
+        frequencies, phases = values["frequencies"], values["phases"]
+        require(frequencies.shape == (placement.scale.size, len(phases)), "a frequency per feature and term")
+        require(int(values["n_drawn"]) >= len(phases), "as many terms as were drawn")
+        nothing = np.empty((0, placement.scale.size), dtype=placement.dtype)
+        points = sparse.csr_array(nothing) if values["sparse"] else nothing
+        return FourierGram(kernel, points, frequencies, phases, int(values["n_drawn"]), placement, budget)
+
 
 @dataclass(frozen=True)
-class FourierTerms:
-    """Some of a Fourier basis's functions."""
+class FourierColumns:
+    """Some of the cosines."""
 
-    basis: FourierBasis
-    frequencies: NDArray[np.float64]
-    phases: NDArray[np.float64]
+    gram: FourierGram
+    frequencies: Floats
+    phases: Floats
+
+    def __len__(self) -> int:
+        return len(self.phases)
 
     def block(self, rows: Indices) -> Array:
-        angles = self.basis.points[rows] @ self.frequencies + self.phases
-        return np.asarray(np.sqrt(2.0 / self.basis.n_drawn) * np.cos(angles))
+        angles = self.gram.points[rows] @ self.frequencies + self.phases
+        return np.asarray(np.sqrt(2.0 / self.gram.n_drawn) * np.cos(angles))
 
-    def product(self, rows: Indices, V: Array) -> NDArray[np.float64]:
+    def product(self, rows: Indices, V: Array) -> Floats:
         return np.asarray(self.block(rows) @ V, dtype=np.float64)

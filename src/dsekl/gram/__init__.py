@@ -1,51 +1,75 @@
 """Products with the kernel matrix, made block by block and never held whole.
 
-``build`` chooses the fused products for dense or sparse rows, or the plain ones for objects and precomputed
-matrices; solvers see the same ``Gram`` either way.
+``build`` chooses the fused products for dense or sparse rows, or the plain ones for objects and precomputed matrices;
+solvers see the same ``Gram`` either way. The words of this room, from the large to the small:
+
+========= ================================================================================================
+point     a raw row, scaled by gamma and centred (``placement``)
+block     kernel values of some rows with some columns, in memory
+run       neighbouring points, at most 96, with a bounding box; runs that the kernel cannot reach are skipped
+group     16 columns (8 in float64) side by side, packed feature by feature in lines of 64 bytes
+strip     kernel values of 6 rows with some groups; it never leaves the first-level cache
+tile      the part of a strip with one group; it is summed up in registers
+table     sparse columns spread out over all features, which sparse rows walk over
+slab      features that they walk over at a time
+========= ================================================================================================
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from dsekl.kernels import ObjectKernel, Precomputed
-from dsekl.stored import StoredRows
+from dsekl.kernels import Kernel, ObjectKernel, Precomputed
+from dsekl.rows import ArrayRows, CrossRows, CsrRows, ObjectRows, Rows, StoredRows
+from dsekl.workers import ALONE, Workers
 
-from .blocks import times, transposed_times
-from .contract import Columns, Gram, Indices, row_blocks
-from .csr import SparseGram, mostly_empty
+from .blockwise import BlockwiseGram, ObjectBlocks, PrecomputedBlocks
 from .dense import DenseGram
-from .structured import ObjectBlocks, PrecomputedBlocks, StructuredGram
-from .threads import spread
+from .gram import Columns, Gram, Indices, row_blocks
+from .loops.block_products import times, transposed_times
+from .sparse import SparseGram, mostly_empty
 
-__all__ = ["Columns", "Gram", "Indices", "build", "row_blocks", "spread", "times", "transposed_times"]
+__all__ = ["Columns", "Gram", "Indices", "build", "row_blocks", "times", "transposed_times"]
 
 
 def build(
-    kernel: Any, X: Any, gamma: float | NDArray[np.float64] = 1.0, dtype: str = "float32",
-    budget: int = 2**28, n_threads: int = 1, kernel_tol: float = 0.0,
-) -> Gram:  # fmt: skip
-    """Return the gram of the rows of ``X`` with themselves.
+    kernel: Kernel,
+    rows: Rows,
+    gamma: float | NDArray[np.float64] = 1.0,
+    dtype: str = "float32",
+    budget: int = 2**28,
+    workers: Workers = ALONE,
+    kernel_tol: float = 0.0,
+) -> Gram:
+    """Return the gram of the rows with themselves.
 
     Parameters
     ----------
     kernel : kernel object from ``dsekl.kernels``
-    X : array (n, n_features), ``StoredRows``, CSR, sequence of objects, or a precomputed matrix (n, n)
+    rows : the rows; ``dsekl.rows.as_rows`` makes them of an array or a sparse matrix
     gamma : number, or array (n_features,)
     dtype : "float32" or "float64", the type of kernel values
     budget : bytes that blocks and packed columns may take
-    n_threads : threads that share each product
+    workers : who shares each product
     kernel_tol : kernel values below it may be left out, where the kernel decays with distance; 0 for none
     """
-    if isinstance(kernel, ObjectKernel):
-        return StructuredGram(ObjectBlocks(kernel.function, X, X), budget)
-    if isinstance(kernel, Precomputed):
-        return StructuredGram(PrecomputedBlocks(X, np.arange(X.shape[1])), budget)
-    # Mostly empty rows in a file stay there, as dense ones: as CSR they would be in memory.
-    if sparse.issparse(X) or (not isinstance(X, StoredRows) and mostly_empty(kernel, X)):
-        return SparseGram.of(kernel, X, gamma, dtype, budget, n_threads)
-    return DenseGram.of(kernel, X, gamma, dtype, budget, n_threads, kernel_tol)
+    match kernel, rows:
+        case ObjectKernel(), ObjectRows():
+            return BlockwiseGram(kernel, ObjectBlocks(kernel.function, rows, rows), budget)
+        case Precomputed(), CrossRows():
+            return BlockwiseGram(
+                kernel, PrecomputedBlocks(rows.values, np.arange(rows.n_features), symmetric=True), budget
+            )
+        case ObjectKernel() | Precomputed(), _:
+            pass
+        case _, CsrRows():
+            return SparseGram.of(kernel, rows, gamma, dtype, budget, workers)
+        case _, ArrayRows():
+            # Mostly empty rows in a file stay there, as dense ones: as CSR they would be in memory.
+            if mostly_empty(kernel, rows):
+                return SparseGram.of(kernel, rows, gamma, dtype, budget, workers)
+            return DenseGram.of(kernel, rows, gamma, dtype, budget, workers, kernel_tol)
+        case _, StoredRows():
+            return DenseGram.of(kernel, rows, gamma, dtype, budget, workers, kernel_tol)
+    raise TypeError(f"kernel={kernel!r} cannot compare rows of type {type(rows).__name__}")

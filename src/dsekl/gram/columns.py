@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.compiled import comparison_signature, pointer, profile_signature
 from dsekl.kernels import Pairwise
 
-from .contract import Array, Indices
-from .function_pointer import comparison_signature, pointer, profile_signature
-from .microtile import COMPARE, LINE_BYTES, TILE_ROWS
+from .gram import Array, Indices
+from .loops.microtile import COMPARE, LINE_BYTES, TILE_ROWS
+from .loops.strips import fill_for, multiply_for, runs_near
 from .points import boxes_of, pack
-from .stored_points import StoredPoints
-from .strips import fill_for, multiply_for, runs_near
-from .threads import spread
 
 if TYPE_CHECKING:
     from .dense import DenseGram, Points
 
-PANEL_BYTES = 2**17
+STRIP_BYTES = 2**17
 """Packed columns that one strip uses: half of a small second-level cache."""
 
-MOST_PANEL_GROUPS = 32
-"""Lines in a strip: 6 x 32 x 64 bytes are 12 KB, which fit the first-level cache."""
+MOST_STRIP_GROUPS = 32
+"""Groups in a strip: 6 x 32 x 64 bytes are 12 KB, which fit the first-level cache."""
 
-TASKS_A_THREAD = 8
+TASKS_A_WORKER = 8
 """Tasks that even out what pruning leaves uneven."""
 
 LEAST_PARALLEL_WORK = 2_000_000
@@ -51,7 +49,7 @@ class DenseColumns:
         else:
             self._boxes = np.empty((0, 0), dtype=dtype), np.empty((0, 0), dtype=dtype)
         self._reach = gram.reach if len(data) else np.inf
-        self._panel = max(4, min(MOST_PANEL_GROUPS, PANEL_BYTES // (LINE_BYTES * max(1, data.shape[1]))))
+        self._strip_groups = max(4, min(MOST_STRIP_GROUPS, STRIP_BYTES // (LINE_BYTES * max(1, data.shape[1]))))
         self._compare = pointer(COMPARE[gram.kernel.pairwise], comparison_signature(dtype))
         self._profile = pointer(gram.kernel.profile(), profile_signature(dtype))
         self._params = gram.kernel.params()
@@ -82,12 +80,12 @@ class DenseColumns:
         def task(part: NDArray[np.intp]) -> int:
             held = points.held(part, *runs)
             sums = out[held.rows]
-            evaluations = multiply(*held.arrays, *self._cols(), weights, self._panel, *self._kernel(), sums)
+            evaluations = multiply(*held.arrays, *self._cols(), weights, self._strip_groups, *self._kernel(), sums)
             if not isinstance(held.rows, slice):
                 out[held.rows] = sums
             return int(evaluations)
 
-        return sum(spread(task, self._tasks(points, *runs, prune=True), self._gram.n_threads))
+        return sum(self._gram.workers.map(task, self._tasks(points, *runs, prune=True)))
 
     def block(self, rows: Indices) -> Array:
         dtype = self._gram.placement.dtype
@@ -98,16 +96,16 @@ class DenseColumns:
 
         def task(part: NDArray[np.intp]) -> None:
             held = points.held(part, *runs)
-            fill(*held.arrays, *self._cols(), self._panel, *self._kernel(), out[held.rows])
+            fill(*held.arrays, *self._cols(), self._strip_groups, *self._kernel(), out[held.rows])
 
-        spread(task, self._tasks(points, *runs, prune=False), self._gram.n_threads)
+        self._gram.workers.map(task, self._tasks(points, *runs, prune=False))
         return out
 
     def _runs(self, points: Points) -> tuple[NDArray[np.int64], Array, Array]:
         """Return where the runs of rows start, and their boxes; unpruned, a few long runs keep columns cached."""
         if np.isfinite(self._gram.reach) and self._n_cols:
             return points.run_starts, *points.boxes
-        n_runs = TASKS_A_THREAD * self._gram.n_threads
+        n_runs = TASKS_A_WORKER * self._gram.workers.count
         size = min(TILE_ROWS * max(1, -(-len(points) // (TILE_ROWS * n_runs))), points.most_rows)
         starts = np.minimum(np.arange(-(-len(points) // size) + 1) * size, len(points))
         nowhere = np.empty((len(starts), 0), dtype=self._gram.placement.dtype)
@@ -123,12 +121,11 @@ class DenseColumns:
     def _tasks(
         self, points: Points, starts: NDArray[np.int64], lo: Array, hi: Array, prune: bool
     ) -> list[NDArray[np.intp]]:  # fmt: skip
-        """Cut the runs into several tasks per thread; small work stays on one thread.
+        """Cut the runs into several tasks per worker; small work stays with one.
 
         Runs in a file that the columns cannot reach are not worth reading, where ``prune`` allows to leave them out.
         """
-        stored = isinstance(points, StoredPoints)
-        if stored and prune and np.isfinite(self._reach):
+        if points.in_file and prune and np.isfinite(self._reach):
             everything = (side[-1] for side in self._boxes)
             runs = runs_near(lo, hi, *everything, self._reach, self._gram.kernel.pairwise is Pairwise.MANHATTAN)
         else:
@@ -137,11 +134,11 @@ class DenseColumns:
             return []
         n_rows = int((starts[runs + 1] - starts[runs]).sum())
         work = n_rows * self._n_cols * self._packed.shape[1]
-        n_tasks = min(len(runs), TASKS_A_THREAD * self._gram.n_threads if work >= LEAST_PARALLEL_WORK else 1)
-        if stored:
+        n_tasks = min(len(runs), TASKS_A_WORKER * self._gram.workers.count if work >= LEAST_PARALLEL_WORK else 1)
+        if points.in_file:
             # Neighbours share pages of the file, so they are read together.
             return np.array_split(runs, min(len(runs), max(n_tasks, -(-n_rows // points.most_rows))))
-        # Near runs are neighbours in number: dealt out like cards, they do not all fall to one thread.
+        # Near runs are neighbours in number: dealt out round-robin, they do not all fall to one worker.
         return [np.ascontiguousarray(runs[k::n_tasks]) for k in range(n_tasks)]
 
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.stored import StoredRows
+from dsekl.rows import ArrayRows, CsrRows, DenseRows, Rows, StoredRows
+from dsekl.workers import ALONE, Workers, chunks
 
 from .columns import DenseColumns, StoredColumns
-from .contract import Array, Columns, Indices, count
+from .gram import Array, Columns, Floats, Indices, Values, count, require
 from .placement import Placement
 from .points import DensePoints
 from .stored_order import stored_in_order
 from .stored_points import StoredPoints
-from .threads import chunks
 from .tree import spatial_order
 
 FEWEST_ORDERED = 1_000
@@ -46,21 +45,22 @@ class DenseGram:
     row_points: Points
     col_points: Points
     budget: int
-    n_threads: int
+    workers: Workers
     reach: float
     order: NDArray[np.intp] | None = None
     row_rank: NDArray[np.intp] | None = None
 
     @staticmethod
     def of(
-        kernel: VectorKernel, X: Any, gamma: Any, dtype: str, budget: int, n_threads: int, kernel_tol: float
-    ) -> DenseGram:
-        """Return the gram of raw rows ``X`` with themselves."""
+        kernel: VectorKernel, rows: DenseRows, gamma: float | Floats, dtype: str, budget: int, workers: Workers,
+        kernel_tol: float,
+    ) -> DenseGram:  # fmt: skip
+        """Return the gram of raw rows with themselves."""
         kernel.profile()  # refuses bad parameters before anything is computed from them
-        placement = Placement.of(kernel, gamma, X, dtype)
+        placement = Placement.of(kernel, gamma, rows, dtype)
         reach = kernel.reach(kernel_tol) if kernel_tol > 0 else np.inf
-        points, order = _points(placement, X, reach, budget, n_threads)
-        return DenseGram(kernel, placement, points, points, budget, n_threads, reach, order)
+        points, order = _points(placement, rows, reach, budget, workers)
+        return DenseGram(kernel, placement, points, points, budget, workers, reach, order)
 
     @property
     def n_rows(self) -> int:
@@ -70,42 +70,46 @@ class DenseGram:
     def n_terms(self) -> int:
         return len(self.col_points)
 
+    @property
+    def symmetric(self) -> bool:
+        return self.row_points is self.col_points
+
     def columns(self, cols: Indices) -> Columns:
         # Columns of points in a file would together be a copy of it, so they are packed when they are used.
-        return StoredColumns(self, cols) if isinstance(self.col_points, StoredPoints) else DenseColumns(self, cols)
+        return StoredColumns(self, cols) if self.col_points.in_file else DenseColumns(self, cols)
 
-    def product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
+    def product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
         out = np.zeros((count(rows, self.n_rows), V.shape[1]))
         for columns, part in self._packed(cols):
             out += columns.product(rows, V[part])
         return out
 
-    def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> NDArray[np.float64]:
+    def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
         # A kernel is symmetric, so the transpose is the same product with the two sides exchanged.
         chosen = self.row_points.take(self.row_places(rows))
         return replace(self, row_points=self.col_points, col_points=chosen, row_rank=None).product(cols, slice(None), V)
 
-    def add_product(self, cols: Indices, V: Array, out: NDArray[np.float64]) -> int:
+    def add_product(self, cols: Indices, V: Array, out: Floats) -> int:
         return sum(columns.add_product(self.row_points, V[part], out) for columns, part in self._packed(cols))
 
     def block(self, rows: Indices, cols: Indices) -> Array:
         return self.columns(cols).block(rows)
 
-    def diagonal(self, rows: Indices) -> NDArray[np.float64]:
-        points = self.row_points.take(rows)
-        match self.kernel.pairwise:
-            case Pairwise.DOT:
-                tile = points.norms[None].copy()
-            case _:
-                tile = np.zeros((1, len(points)), dtype=self.placement.dtype)
+    def diagonal(self) -> Floats:
+        if self.kernel.pairwise is Pairwise.DOT:
+            tile = self.row_points.norms[None].copy()
+        else:
+            tile = np.zeros((1, self.n_rows), dtype=self.placement.dtype)
         self.kernel.profile()(tile, self.kernel.params())
         return np.asarray(tile[0], dtype=np.float64)
 
     def chunk_rows(self, n_cols: int) -> int:
         return max(1, self.budget // (max(1, n_cols) * self._item_bytes))
 
-    def at(self, X: Any) -> DenseGram:
-        points, order = _points(self.placement, X, self.reach, self.budget, self.n_threads)
+    def at(self, rows: Rows) -> DenseGram:
+        if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
+            raise TypeError(f"kernel={self.kernel!r} takes rows of numbers, not {type(rows).__name__}")
+        points, order = _points(self.placement, rows, self.reach, self.budget, self.workers)
         rank = None
         if order is not None:
             rank = np.empty_like(order)
@@ -118,12 +122,37 @@ class DenseGram:
     def restricted(self, cols: Indices) -> DenseGram:
         return replace(self, col_points=self.col_points.take(cols))
 
+    def square(self) -> DenseGram:
+        return replace(self, row_points=self.col_points, order=None, row_rank=None)
+
     def detached(self) -> DenseGram:
         nothing, kept = self.row_points.take(slice(0)), self.col_points.kept(self.budget)
         return replace(self, row_points=nothing, col_points=kept, order=None, row_rank=None)
 
-    def threaded(self, n_threads: int) -> DenseGram:
-        return replace(self, n_threads=n_threads)
+    def with_workers(self, workers: Workers) -> DenseGram:
+        return replace(self, workers=workers)
+
+    def to_values(self) -> Values:
+        data = np.asarray(self.col_points.data)  # those of a mapped X may be in a file of their own
+        points = {"data": data, "norms": self.col_points.norms, "leaf": self.col_points.leaf}
+        return {
+            "kind": "dense",
+            **points,
+            "reach": float(self.reach),
+            **self.placement.to_values(),
+            "budget": self.budget,
+        }
+
+    @staticmethod
+    def from_values(kernel: VectorKernel, values: Values, budget: int) -> DenseGram:
+        """Return what ``to_values`` described."""
+        placement, data = Placement.from_values(values), values["data"]
+        points = DensePoints(data, values["norms"], values["leaf"])
+        require(data.ndim == 2 and data.shape[1] == placement.scale.size, "points with one column per feature")
+        require(points.norms.shape == points.leaf.shape == data.shape[:1], "one norm and one leaf per point")
+        require(data.dtype == points.norms.dtype == placement.dtype, "points of the kernel's type")
+        require(points.leaf.dtype == np.int64, "leaves")
+        return DenseGram(kernel, placement, points.take(slice(0)), points, budget, ALONE, float(values["reach"]))
 
     def row_places(self, rows: Indices) -> Indices:
         """Return where the rows that the caller means are among the row points."""
@@ -141,16 +170,18 @@ class DenseGram:
             yield DenseColumns(self, indices[part]), part
 
 
-def _points(placement: Placement, X: Any, reach: float, budget: int, n_threads: int) -> tuple[Points, Order | None]:
+def _points(
+    placement: Placement, rows: DenseRows | CsrRows, reach: float, budget: int, workers: Workers
+) -> tuple[Points, Order | None]:
     """Return the points of raw rows, and their spatial order where the kernel has a reach to prune by."""
-    ordered = np.isfinite(reach) and X.shape[0] >= FEWEST_ORDERED
-    if isinstance(X, StoredRows):
+    ordered = np.isfinite(reach) and len(rows) >= FEWEST_ORDERED
+    if isinstance(rows, StoredRows):
         if not ordered:
-            return StoredPoints.of(placement.stored(X)), None
-        stored, order, leaf = stored_in_order(placement, X, budget, n_threads)
+            return StoredPoints.of(placement.stored(rows)), None
+        stored, order, leaf = stored_in_order(placement, rows, budget, workers)
         return StoredPoints.of(stored, leaf), order
-    data = placement.dense(X)
+    data = placement.in_memory(rows)
     if not ordered:
         return DensePoints.of(data), None
-    order, leaf = spatial_order(data, n_threads)
+    order, leaf = spatial_order(data, workers)
     return DensePoints.of(data[order], leaf), order

@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.stored import RowFile, StoredRows, parts, row_parts
+from dsekl.kernels import VectorKernel
+from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, RowFile, StoredRows
+from dsekl.rows.array import chunks_of
+
+from .gram import Values, require
 
 
 def refuse_overflow(norms: NDArray[Any]) -> None:
@@ -36,25 +39,29 @@ class Placement:
     dtype: str
 
     @staticmethod
-    def of(kernel: VectorKernel, gamma: float | NDArray[np.float64], X: Any, dtype: str) -> Placement:
-        """Return the placement that ``kernel`` needs, centred on ``X``."""
-        scale = np.broadcast_to(np.asarray(gamma, dtype=np.float64) ** kernel.gamma_power, (X.shape[1],)).copy()
-        shift = kernel.pairwise in (Pairwise.SQUARED_DISTANCE, Pairwise.MANHATTAN) and not sparse.issparse(X)
-        center = column_means(X) if shift else None
+    def of(kernel: VectorKernel, gamma: float | NDArray[np.float64], rows: NumberRows, dtype: str) -> Placement:
+        """Return the placement that ``kernel`` needs, centred on dense rows."""
+        scale = np.broadcast_to(np.asarray(gamma, dtype=np.float64) ** kernel.gamma_power, (rows.n_features,)).copy()
+        center = rows.means() if kernel.pairwise.is_distance and isinstance(rows, DenseRows) else None
         return Placement(center, scale, dtype)
 
-    def dense(self, X: Any) -> NDArray[Any]:
-        """Return the points of rows, dense and contiguous, made a part at a time."""
-        points = np.empty(X.shape, dtype=self.dtype)
-        for part in parts(X):
-            raw = X[part].toarray() if sparse.issparse(X) else X[part]
-            points[part] = (raw if self.center is None else raw - self.center) * self.scale
+    def dense(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the points of some rows in memory."""
+        points = np.empty(rows.shape, dtype=self.dtype)
+        points[:] = (rows if self.center is None else rows - self.center) * self.scale
+        return points
+
+    def in_memory(self, rows: ArrayRows | CsrRows) -> NDArray[Any]:
+        """Return the points of all rows, dense and contiguous, made a chunk at a time."""
+        points = np.empty((len(rows), rows.n_features), dtype=self.dtype)
+        for part in chunks_of(points.shape):
+            points[part] = self.dense(rows.dense(part))
         return points
 
     def stored(self, X: StoredRows) -> StoredRows:
         """Return the points of rows in a file, in a file of their own."""
         with RowFile(*X.shape, self.dtype) as file:
-            for part, rows in row_parts(X):
+            for part, rows in X.chunks():
                 file.write(part, self.dense(rows))
         return file.rows
 
@@ -62,22 +69,27 @@ class Placement:
         """Return one entry of each point, in the column that is given for it, from one pass over the rows."""
         center = np.zeros_like(self.scale) if self.center is None else self.center
         values = np.empty(len(X), dtype=self.dtype)
-        for part, rows in row_parts(X):
+        for part, rows in X.chunks():
             chosen = columns[part]
             values[part] = (rows[np.arange(len(rows)), chosen] - center[chosen]) * self.scale[chosen]
         return values
 
-    def sparse(self, X: Any) -> sparse.csr_array:
-        """Return the points of rows as sorted CSR."""
-        points = sparse.csr_array(X, dtype=self.dtype, copy=True)
+    def sparse(self, rows: ArrayRows | CsrRows) -> sparse.csr_array:
+        """Return the points of all rows as sorted CSR."""
+        points = sparse.csr_array(rows.values, dtype=self.dtype, copy=True)
         points.sum_duplicates()
         points.data *= self.scale.astype(self.dtype)[points.indices]
         return points
 
+    def to_values(self) -> Values:
+        """Return the placement for a file."""
+        return {"center": self.center, "scale": self.scale, "dtype": self.dtype}
 
-def column_means(X: Any) -> NDArray[np.float64]:
-    """Return the mean of each column, summed in parts that are the same for rows in memory and in a file."""
-    total = np.zeros(X.shape[1])
-    for _, rows in row_parts(X):
-        total += rows.sum(axis=0, dtype=np.float64)
-    return np.asarray(total / X.shape[0])
+    @staticmethod
+    def from_values(values: Values) -> Placement:
+        """Return the placement that ``to_values`` described."""
+        center, scale, dtype = values["center"], values["scale"], values["dtype"]
+        require(dtype in ("float32", "float64"), "a type of numbers")
+        require(scale.ndim == 1 and scale.dtype == np.float64, "a scale per feature")
+        require(center is None or (center.shape == scale.shape and center.dtype == np.float64), "a centre per feature")
+        return Placement(center, scale, dtype)

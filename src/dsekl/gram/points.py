@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .contract import Array, Indices
-from .microtile import line_width
+from .gram import Array, Indices
+from .loops.microtile import line_width
 from .placement import refuse_overflow
 from .tree import LEAF
 
@@ -102,6 +102,8 @@ class DensePoints:
     def held(self, runs: NDArray[np.intp], starts: NDArray[np.int64], lo: Array, hi: Array) -> Held:
         """Return some runs, where they are."""
         return Held((self.data, self.norms, runs, starts, lo, hi), slice(None))
+
+    in_file: ClassVar = False
 
     @property
     def most_rows(self) -> int:

@@ -10,17 +10,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.stored import RowFile, StoredRows, row_parts
+from dsekl.rows import RowFile, StoredRows
+from dsekl.workers import Workers
 
 from .placement import Placement
-from .threads import spread
 from .tree import LEAF, arrange, divide, where_to_cut
 
 Order = NDArray[np.intp]
 
 
 def stored_in_order(
-    placement: Placement, X: StoredRows, budget: int, n_threads: int
+    placement: Placement, X: StoredRows, budget: int, workers: Workers
 ) -> tuple[StoredRows, Order, NDArray[np.int64]]:
     """Return the points of X in a file, in spatial order, with that order and the leaf of each place in it.
 
@@ -29,11 +29,11 @@ def stored_in_order(
     starts_leaf = np.zeros(len(X), dtype=np.bool_)
     with RowFile(*X.shape, placement.dtype) as file:
         # Each thread holds the points of a node twice, as they come and as they go; half the budget is for all of them.
-        most_rows = max(LEAF, budget // (4 * n_threads * file.rows.row_bytes))
+        most_rows = max(LEAF, budget // (4 * workers.count * file.rows.row_bytes))
         order, nodes = _coarse_order(placement, X, most_rows)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        for part, rows in row_parts(X):
+        for part, rows in X.chunks():
             file.write(place[part], placement.dense(rows))
 
         def finish(node: slice) -> None:
@@ -42,7 +42,7 @@ def stored_in_order(
             file.write(node, points[within])
             order[node] = order[node][within]
 
-        spread(finish, nodes, n_threads)
+        workers.map(finish, nodes)
     return file.rows, order, np.cumsum(starts_leaf) - 1
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.stored import RowFile, StoredRows, parts
+from dsekl.rows import RowFile, StoredRows
 
-from .contract import Array, Indices
-from .microtile import TILE_ROWS
+from .gram import Array, Indices
+from .loops.microtile import TILE_ROWS
 from .points import DensePoints, Held, boxes_of, run_starts, square_norms
 from .tree import LEAF
 
@@ -31,8 +31,10 @@ class StoredPoints:
     @staticmethod
     def of(data: StoredRows, leaf: NDArray[np.int64] | None = None) -> StoredPoints:
         """Return points with the leaves of a spatial order, or one leaf for all where there is no order."""
-        norms = np.concatenate([square_norms(data[part]) for part in parts(data)])
+        norms = np.concatenate([square_norms(rows) for _, rows in data.chunks()])
         return StoredPoints(data, norms, np.zeros(len(data), dtype=np.int64) if leaf is None else leaf)
+
+    in_file: ClassVar = True
 
     @property
     def most_rows(self) -> int:
@@ -43,7 +45,7 @@ class StoredPoints:
         """Return some of the points: few in memory, many where they are."""
         if isinstance(indices, slice) and indices == slice(None):
             return self
-        chosen = self.data.subset(indices)
+        chosen = self.data.take(indices)
         norms, leaf = np.ascontiguousarray(self.norms[indices]), np.ascontiguousarray(self.leaf[indices])
         if len(chosen) <= self.most_rows:
             return DensePoints(chosen[:], norms, leaf)
@@ -56,8 +58,8 @@ class StoredPoints:
         if self.data.chosen is None:
             return self
         with RowFile(*self.data.shape, self.data.dtype) as file:
-            for part in parts(self.data):
-                file.write(part, self.data[part])
+            for part, rows in self.data.chunks():
+                file.write(part, rows)
         return StoredPoints(file.rows, self.norms, self.leaf)
 
     def held(self, runs: NDArray[np.intp], starts: NDArray[np.int64], lo: Array, hi: Array) -> Held:

@@ -9,13 +9,13 @@ of each point's leaf are all that pruning needs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .threads import spread
+from dsekl.workers import ALONE, Workers
 
 LEAF = 96
 SAMPLE = 512
@@ -100,7 +100,7 @@ def arrange(points: Any, order: Any, starts_leaf: Any, scratch: Any) -> None:
             stack.append((middle, stop))
 
 
-def spatial_order(points: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def spatial_order(points: NDArray[Any], workers: Workers = ALONE) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the order of the rows of ``points`` along the tree, and the leaf of each place in that order."""
     n = len(points)
     order, scratch = np.arange(n, dtype=np.intp), np.empty(n, dtype=np.intp)
@@ -108,7 +108,7 @@ def spatial_order(points: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.
     whole = slice(0, n)
     large, small = ([whole], []) if n > PARALLEL_NODE else ([], [whole])
     while large:
-        cuts = spread(lambda node: _cut(points, order[node], scratch[node]), large, n_threads)
+        cuts = workers.map(lambda node: _cut(points, order[node], scratch[node]), large)
         halves = [
             half
             for node, cut in zip(large, cuts, strict=True)
@@ -116,7 +116,7 @@ def spatial_order(points: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.
         ]
         large = [node for node in halves if node.stop - node.start > PARALLEL_NODE]
         small += [node for node in halves if node.stop - node.start <= PARALLEL_NODE]
-    spread(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small, n_threads)
+    workers.map(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small)
     return order, np.cumsum(starts_leaf) - 1
 
 
@@ -127,11 +127,19 @@ def where_to_cut(order: NDArray[np.intp], points: Callable[[NDArray[np.intp]], N
     return int(column), float(median)
 
 
-def random_subtrees(points: Any, size: int, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+class Points(Protocol):
+    """What a tree is cut from: an array, or rows that are made when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, wanted: Any, /) -> NDArray[Any]:
+        """Return ``points[rows]``, or with ``points[rows, column]`` their entries in one column."""
+
+
+def random_subtrees(points: Points, size: int, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
     """Return the rows of up to ``count`` different subtrees of at most ``size`` rows, each row as likely as any other.
 
-    Only the nodes on the way to them are cut. ``points`` is an array, or makes ``points[rows]`` and
-    ``points[rows, column]`` when they are asked for.
+    Only the nodes on the way to them are cut.
     """
     order, scratch = np.arange(len(points), dtype=np.intp), np.empty(len(points), dtype=np.intp)
     middles: dict[tuple[int, int], int] = {}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from .additive import Chi2
 from .bandwidth import median_gamma, scale_gamma
-from .contract import Pairwise, SpectralKernel, VectorKernel
 from .custom import DotProduct, Radial
 from .dot_product import Linear, Polynomial, Sigmoid
+from .kernel import Pairwise, SpectralKernel, VectorKernel
 from .stationary import RBF, Laplacian, Matern, RationalQuadratic
 from .structured import ObjectKernel, Precomputed
 
@@ -16,6 +19,7 @@ __all__ = [
     "RBF",
     "Chi2",
     "DotProduct",
+    "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
@@ -33,7 +37,13 @@ __all__ = [
     "scale_gamma",
 ]
 
-_BY_NAME: dict[str, Any] = {
+Kernel = VectorKernel | ObjectKernel | Precomputed
+"""Whatever compares two rows."""
+
+KernelLike = str | Kernel | Callable[[Sequence[Any], Sequence[Any]], ArrayLike]
+"""What a user may give as a kernel."""
+
+_BY_NAME: dict[str, Kernel] = {
     "rbf": RBF(),
     "laplacian": Laplacian(),
     "matern12": Matern(0.5),
@@ -49,13 +59,20 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
-def resolve(kernel: Any) -> Any:
+def name_of(kernel: object) -> str:
+    """Return what a kernel is called: the name of its function where it has one."""
+    function = getattr(kernel, "function", kernel)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return name if function is kernel else f"{type(kernel).__name__}({name})"
+
+
+def resolve(kernel: KernelLike) -> Kernel:
     """Return the kernel that a name, a kernel object or a Python callable stands for."""
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
             raise ValueError(f"kernel={kernel!r} is not known; choose one of {', '.join(sorted(_BY_NAME))}")
         return _BY_NAME[kernel]
-    if hasattr(kernel, "pairwise") or isinstance(kernel, ObjectKernel | Precomputed):
+    if isinstance(kernel, VectorKernel | ObjectKernel | Precomputed):
         return kernel
     if callable(kernel):
         return ObjectKernel(kernel)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .contract import NO_PARAMS, Pairwise
-from .stationary import _exponential
+from .kernel import NO_PARAMS, Pairwise
+from .stationary import exponential
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Chi2(BaseEstimator):
     gamma_power: ClassVar = 1.0
 
     def profile(self) -> Any:
-        return _exponential
+        return exponential
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS

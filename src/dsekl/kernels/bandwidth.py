@@ -6,41 +6,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from numpy.typing import ArrayLike, NDArray
 
-from dsekl.stored import row_parts
+from dsekl.rows import NumberRows, as_rows
 
-from .contract import Pairwise
+from .kernel import Pairwise
 
 N_PAIRS = 5_000
 MOST_ENTRIES = 5_000_000
 
 
-def scale_gamma(X: Any) -> float:
+def scale_gamma(X: ArrayLike | NumberRows) -> float:
     """Return ``1 / (n_features * X.var())``, or 1 where the data do not vary."""
-    if sparse.issparse(X):
-        mean = X.mean()
-        variance = float(X.multiply(X).mean() - mean * mean)
-    else:
-        size = X.shape[0] * X.shape[1]
-        mean = sum(float(rows.sum(dtype=np.float64)) for _, rows in row_parts(X)) / size
-        variance = sum(float(np.square(rows - np.float64(mean)).sum()) for _, rows in row_parts(X)) / size
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    rows = as_rows(X)
+    variance = rows.variance()
+    return 1.0 / (rows.n_features * variance) if variance > 0 else 1.0
 
 
-def median_gamma(X: Any, pairwise: Pairwise, rng: np.random.Generator) -> float:
+def median_gamma(X: ArrayLike | NumberRows, pairwise: Pairwise, rng: np.random.Generator) -> float:
     """Return 1 over the median pairwise distance of random pairs, or 1 where most pairs coincide."""
-    n_pairs = max(100, min(N_PAIRS, MOST_ENTRIES // X.shape[1]))
-    left, right = rng.integers(0, X.shape[0], (2, n_pairs))
-    a, b = (X[left], X[right])
-    if sparse.issparse(X):
-        a, b = a.toarray(), b.toarray()
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    median = float(np.median(_distances(a, b, pairwise)[left != right])) if X.shape[0] > 1 else 0.0
+    rows = as_rows(X)
+    n_pairs = max(100, min(N_PAIRS, MOST_ENTRIES // rows.n_features))
+    left, right = rng.integers(0, len(rows), (2, n_pairs))
+    a, b = rows.dense(left).astype(np.float64), rows.dense(right).astype(np.float64)
+    median = float(np.median(_distances(a, b, pairwise)[left != right])) if len(rows) > 1 else 0.0
     return 1.0 / median if median > 0 else 1.0
 
 

@@ -13,8 +13,8 @@ from numba.core.registry import CPUDispatcher
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .contract import NO_PARAMS, Pairwise
 from .elementary import FAST
+from .kernel import NO_PARAMS, Pairwise
 
 
 @lru_cache(maxsize=64)

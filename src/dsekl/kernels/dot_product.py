@@ -15,8 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .contract import NO_PARAMS, Pairwise
 from .elementary import FAST, decay
+from .kernel import NO_PARAMS, Pairwise
 
 
 @njit(fastmath=FAST, cache=True, nogil=True)

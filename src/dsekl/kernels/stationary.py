@@ -26,15 +26,15 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .contract import NO_PARAMS, Pairwise
 from .elementary import FAST, decay
+from .kernel import NO_PARAMS, Pairwise
 
 SQRT3 = sqrt(3.0)
 SQRT5 = sqrt(5.0)
 
 
 @njit(fastmath=FAST, cache=True, nogil=True)
-def _exponential(tile: Any, params: Any) -> None:
+def exponential(tile: Any, params: Any) -> None:
     flat = tile.reshape(tile.size)
     for i in range(flat.size):
         flat[i] = decay(flat[i])
@@ -84,7 +84,7 @@ class RBF(BaseEstimator):
     gamma_power: ClassVar = 0.5
 
     def profile(self) -> Any:
-        return _exponential
+        return exponential
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS
@@ -104,7 +104,7 @@ class Laplacian(BaseEstimator):
     gamma_power: ClassVar = 1.0
 
     def profile(self) -> Any:
-        return _exponential
+        return exponential
 
     def params(self) -> NDArray[np.float64]:
         return NO_PARAMS

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+
+from .kernel import Pairwise
 
 
 @dataclass
@@ -23,7 +25,13 @@ class ObjectKernel(BaseEstimator):
 
     function: Callable[[Sequence[Any], Sequence[Any]], ArrayLike]
 
+    pairwise: ClassVar = Pairwise.OBJECTS
+    gamma_power: ClassVar = 0.0
+
 
 @dataclass
 class Precomputed(BaseEstimator):
     """``X`` itself holds the kernel: (n_samples, n_samples) to fit, (n_queries, n_samples) to predict."""
+
+    pairwise: ClassVar = Pairwise.PRECOMPUTED
+    gamma_power: ClassVar = 0.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
 
-from .contract import Loss
+from .loss import Loss, RegressionLoss
 from .margin import Hinge, Logistic, SquaredHinge
 from .residual import EpsilonInsensitive, Huber, Quantile, Squared
 
@@ -15,12 +15,13 @@ __all__ = [
     "Logistic",
     "Loss",
     "Quantile",
+    "RegressionLoss",
     "Squared",
     "SquaredHinge",
     "resolve",
 ]
 
-_BY_NAME: dict[str, Any] = {
+_BY_NAME: dict[str, Loss] = {
     "hinge": Hinge(),
     "squared_hinge": SquaredHinge(),
     "logistic": Logistic(),
@@ -30,14 +31,14 @@ _BY_NAME: dict[str, Any] = {
     "quantile": Quantile(),
 }
 
-_SHAPE_RANGES: dict[Any, tuple[str, float, float, str]] = {
+_SHAPE_RANGES: dict[type, tuple[str, float, float, str]] = {
     EpsilonInsensitive: ("epsilon", 0.0, 1e300, "at least 0 and finite, e.g. 0.1"),
     Huber: ("delta", 1e-300, 1e300, "greater than 0 and finite, e.g. 1.0"),
     Quantile: ("quantile", 1e-12, 1 - 1e-12, "strictly between 0 and 1, e.g. 0.9"),
 }
 
 
-def resolve(loss: Any, task: str) -> Any:
+def resolve(loss: str | Loss, task: str) -> Loss:
     """Return the loss that a name or object stands for, if it suits the task."""
     suitable = sorted(name for name, known in _BY_NAME.items() if task in known.tasks)
     if isinstance(loss, str):
@@ -48,6 +49,9 @@ def resolve(loss: Any, task: str) -> Any:
         raise ValueError(f"loss={loss!r} does not suit {task}; choose one of {', '.join(suitable)}, or such an object")
     if type(loss) in _SHAPE_RANGES:
         name, least, most, right = _SHAPE_RANGES[type(loss)]
-        if not least <= getattr(loss, name) <= most:
-            raise ValueError(f"{name}={getattr(loss, name)!r} of the {type(loss).__name__} loss must be {right}")
+        if not least <= loss.shape <= most:
+            raise ValueError(f"{name}={loss.shape!r} of the {type(loss).__name__} loss must be {right}")
+    if not hasattr(loss, "quadratic"):  # a loss of the user's own need not know of it
+        loss = copy.copy(loss)
+        object.__setattr__(loss, "quadratic", False)
     return loss

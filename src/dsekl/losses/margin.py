@@ -10,7 +10,7 @@ from scipy.special import expit, xlogy
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .contract import Array
+from .loss import Array
 
 
 @dataclass
@@ -19,6 +19,7 @@ class Hinge(BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.0
+    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.05
     shape: ClassVar = 0.0
 
@@ -42,6 +43,7 @@ class SquaredHinge(BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 2.0
+    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.05
     shape: ClassVar = 0.0
 
@@ -67,6 +69,7 @@ class Logistic(BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.25
+    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.05
     shape: ClassVar = 0.0
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .contract import Array
+from .loss import Array
 
 
 def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
@@ -24,6 +24,7 @@ class Squared(BaseEstimator):
 
     tasks: ClassVar = ("regression", "classification")
     curvature: ClassVar = 1.0
+    quadratic: ClassVar = True
     settled_gap: ClassVar = 0.002
     shape: ClassVar = 0.0
 
@@ -58,6 +59,7 @@ class EpsilonInsensitive(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
+    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.03
 
     @property
@@ -94,6 +96,7 @@ class Huber(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 1.0
+    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.03
 
     @property
@@ -135,6 +138,7 @@ class Quantile(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
+    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.03
 
     @property

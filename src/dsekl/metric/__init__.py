@@ -1,27 +1,27 @@
 """A learned metric: one gamma per feature, and the width and C that go with it.
 
 ``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
-beside them, ``regions`` draws parts of the data at full density, and ``choice`` lets held-out rows in them decide
-between the candidates, and on the width and C. ``learn`` is the four in a row.
+beside them, and ``choice`` lets held-out rows in regions of the data decide between the candidates, and on the width
+and C. ``learn`` is the three in a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import Pairwise
+from dsekl.kernels import Kernel, Pairwise
+from dsekl.rows import DenseRows
+from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import FIRST_C, Data, choose, region_rows
-from .regions import draw_splits
+from .choice import FIRST_C, Data, choose
 from .scales import own_units, spreads
 
-__all__ = ["FEWEST_ROWS", "Choice", "can_learn", "importances", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "can_learn", "importances", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -41,30 +41,25 @@ class Choice:
     """False if Ctrl-C ended the search: then these are the best weights so far."""
 
 
-def can_learn(kernel: Any) -> bool:
+def can_learn(kernel: Kernel) -> bool:
     """Tell whether the kernel depends on weighted distances alone."""
-    distances = (Pairwise.SQUARED_DISTANCE, Pairwise.MANHATTAN)
-    return getattr(kernel, "pairwise", None) in distances and getattr(kernel, "gamma_power", 0.0) > 0
+    return kernel.pairwise.is_distance and kernel.gamma_power > 0
 
 
-def learn(
-    kernel: Any, X: Any, targets: Floats, weights: Floats, loss: Any, errors: Any, C: float | None,
-    rng: np.random.Generator, n_threads: int, advance: Callable[[float], None],
-) -> Choice:  # fmt: skip
+def learn(data: Data, C: float | None, rng: np.random.Generator, advance: Callable[[float], None]) -> Choice:
     """Return gamma, one per feature, and C: the given one, or for None one that goes with gamma.
 
-    ``advance`` is told the share that is done; ``errors(targets, predictions)`` says how wrong each held-out row is.
+    ``advance`` is told the share that is done.
     """
-    data = Data(kernel, X, targets, weights, loss, errors, n_threads)
-    spread = spreads(X, kernel.pairwise is Pairwise.MANHATTAN)
+    spread = spreads(data.rows, data.kernel.pairwise)
     if not np.isfinite(spread).all():
         raise ValueError(
             f"column {int(np.argmin(np.isfinite(spread)))} of X has values so far apart that their squares are not "
             "finite; divide it by a constant, or use a StandardScaler"
         )
     if not spread.any():
-        return Choice(np.ones(X.shape[1]), 1.0 if C is None else C, EQUAL, np.nan)
-    splits = draw_splits(len(targets), region_rows(data), rng)
+        return Choice(np.ones(data.rows.n_features), 1.0 if C is None else C, EQUAL, np.nan)
+    splits = draw_splits(len(data.targets), region_rows(data.loss, data.targets.shape[1]), rng)
     # Until held-out rows have decided, the simplest weights are the best that can be said.
     so_far = Choice(own_units(spread), FIRST_C if C is None else C, EQUAL, np.nan, whole=False)
     try:
@@ -87,7 +82,7 @@ def _middle(gammas: list[Floats]) -> Floats:
         return np.asarray(np.exp(np.mean(np.log(gammas), axis=0)))
 
 
-def importances(gamma: Floats, X: Any, pairwise: Pairwise) -> Floats:
+def importances(gamma: float | Floats, rows: DenseRows, pairwise: Pairwise) -> Floats:
     """Return each feature's share of the typical distance between two rows."""
-    share = np.broadcast_to(gamma, X.shape[1]) * spreads(X, pairwise is Pairwise.MANHATTAN)
+    share = np.broadcast_to(gamma, rows.n_features) * spreads(rows, pairwise)
     return np.asarray(share / max(share.sum(), np.finfo(np.float64).tiny))

@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dsekl.kernels.contract import NO_PARAMS
+from dsekl.kernels import VectorKernel
+from dsekl.kernels.kernel import NO_PARAMS
 
 
 @njit(cache=True, nogil=True)
@@ -19,7 +20,7 @@ def _identity(tile: Any, params: Any) -> None:
 class Distance:
     """The pairwise value that another kernel starts from."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: VectorKernel) -> None:
         self.pairwise, self.gamma_power = kernel.pairwise, kernel.gamma_power
 
     def profile(self) -> Any:

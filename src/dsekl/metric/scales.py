@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from dsekl.kernels import Pairwise
+from dsekl.rows import DenseRows
 
 SAMPLE = 20_000
 """Rows that are looked at."""
@@ -17,17 +18,17 @@ TAILS = 0.01
 """Share of the values on either side that may not stretch the unit."""
 
 
-def spreads(X: Any, manhattan: bool) -> NDArray[np.float64]:
+def spreads(rows: DenseRows, pairwise: Pairwise) -> NDArray[np.float64]:
     """Return each column's typical squared difference (or difference, for the Manhattan distance) between rows.
 
     It is the variance, without the tails. A column of two values, such as a one-hot code, counts as if they were
     equally frequent: a rare code is a difference like any other. Constant columns have 0.
     """
-    some = X[:: -(-X.shape[0] // SAMPLE)]
-    parts = [slice(start, start + COLUMNS) for start in range(0, X.shape[1], COLUMNS)]
+    some = rows.sample(SAMPLE)
+    parts = [slice(start, start + COLUMNS) for start in range(0, rows.n_features, COLUMNS)]
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is for the caller to refuse
         deviation = np.concatenate([_deviations(np.asarray(some[:, part], dtype=np.float64)) for part in parts])
-        return np.asarray(deviation if manhattan else deviation**2)
+        return np.asarray(deviation if pairwise is Pairwise.MANHATTAN else deviation**2)
 
 
 def _deviations(some: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,9 +3,6 @@
 The header is one text in the file's metadata. It lists every array with its type, shape and SHA-256, and has a
 SHA-256 of its own, so a change of any byte that matters is found before the file is believed. safetensors compares
 all sizes with the size of the file before anything is allocated.
-
-A file is written under another name in the same folder (``.name.part``), flushed to the disk and renamed: whoever
-reads the path finds the old file or the new one, never a part of either.
 """
 
 from __future__ import annotations
@@ -15,12 +12,13 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
+
+from dsekl.atomic import replacing
 
 FORMAT = 1
 """Version of the format that is written; all versions up to it can be read."""
@@ -40,7 +38,7 @@ Location = str | os.PathLike[str]
 
 
 class ModelFileError(ValueError):
-    """A file that is no model or checkpoint of dsekl, or no longer the one that was written."""
+    """A file that is not a model or checkpoint of dsekl, or is corrupted."""
 
     def __init__(self, path: Location, reason: str) -> None:
         super().__init__(path, reason)
@@ -52,24 +50,17 @@ class ModelFileError(ValueError):
 
 def write(path: Location, header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file, or leave what was there; the failure of a full disk is an ``OSError``."""
-    path = Path(path).resolve()  # a link stays a link
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
     entries = {name: {**_form(array), "sha256": _digest(array)} for name, array in arrays.items()}
     text = json.dumps({**header, "format": FORMAT, "arrays": entries}, allow_nan=False, separators=(",", ":"))
     if len(text) > MOST_HEADER:
         raise ValueError(f"the header would have {len(text):,} characters, more than {MOST_HEADER:,}: shorten `table`")
     metadata = {"dsekl": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    part = path.with_name(f".{path.name}.part")
     try:
-        with open(part, "wb") as file:
+        with replacing(path) as file:
             file.writelines(_safetensors(metadata, arrays))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-    _flush_folder(path.parent)
 
 
 def read(path: Location) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -79,7 +70,7 @@ def read(path: Location) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays = {name: file.get_tensor(name) for name in entries}
         for name, array in arrays.items():
             if _digest(array) != entries[name]["sha256"]:
-                raise ModelFileError(path, f"the array {name!r} is damaged: its checksum differs")
+                raise ModelFileError(path, f"the array {name!r} is corrupted: its checksum differs")
         return header, arrays
 
 
@@ -94,33 +85,33 @@ def _opened(path: Location) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Open a file whose header and sizes are right; what is wrong with it ends in ``ModelFileError``."""
     with open(path, "rb") as file:  # a file that cannot be opened at all is the system's error
         if len(file.read(9)) < 9:
-            raise ModelFileError(path, "it is too short to be a file of dsekl")
-    with believing(path), safe_open(path, "np") as file:
+            raise ModelFileError(path, "not a dsekl file: too short")
+    with checking(path), safe_open(path, "np") as file:
         yield file, _header(path, file)
 
 
 @contextmanager
-def believing(path: Location) -> Iterator[None]:
+def checking(path: Location) -> Iterator[None]:
     """Turn what goes wrong with a file that is damaged, or says what no file of ours says, into ``ModelFileError``."""
     try:
         yield
     except ModelFileError:
         raise
     except SafetensorError as error:
-        raise ModelFileError(path, f"it is damaged, or no file of dsekl ({error})") from error
+        raise ModelFileError(path, f"not a dsekl file, or corrupted ({error})") from error
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(path, f"its header makes no sense ({type(error).__name__}: {error})") from error
+        raise ModelFileError(path, f"its content is not valid ({type(error).__name__}: {error})") from error
 
 
 def _header(path: Location, file: Any) -> dict[str, Any]:
     metadata = file.metadata() or {}
     if "dsekl" not in metadata:
-        raise ModelFileError(path, "it is a safetensors file, but none of dsekl's")
+        raise ModelFileError(path, "a safetensors file, but not of dsekl")
     text = metadata["dsekl"]
     if len(text) > MOST_HEADER:
         raise ModelFileError(path, f"its header of {len(text):,} characters is longer than {MOST_HEADER:,}")
     if hashlib.sha256(text.encode()).hexdigest() != metadata.get("sha256"):
-        raise ModelFileError(path, "its header is damaged: the checksum differs")
+        raise ModelFileError(path, "its header is corrupted: the checksum differs")
     header: dict[str, Any] = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repeats)
     if type(header["format"]) is not int or header["format"] < 1:
         raise ModelFileError(path, f"format={header['format']!r} is no version of the format")
@@ -178,13 +169,3 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in one object")
     return found
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make a rename outlast a power cut; where folders cannot be opened, the system does it when it likes."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

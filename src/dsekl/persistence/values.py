@@ -85,6 +85,16 @@ def decode(node: Any, arrays: Arrays, classes: Classes) -> Any:
     raise ValueError(f"no value is written as an object with the names {sorted(node)}")
 
 
+def encoded(values: Mapping[str, Any], group: str, arrays: Arrays, classes: Classes) -> dict[str, Any]:
+    """Return named values as JSON; their arrays go to ``arrays``, under names that start with ``group``."""
+    return {name: encode(value, f"{group}.{name}", arrays, classes) for name, value in values.items()}
+
+
+def decoded(nodes: Mapping[str, Any], arrays: Arrays, classes: Classes) -> dict[str, Any]:
+    """Return named values from JSON and arrays."""
+    return {name: decode(node, arrays, classes) for name, node in nodes.items()}
+
+
 def _strings(texts: list[Any], dtype: str) -> NDArray[Any]:
     array = np.array(texts, dtype=object)
     if not all(isinstance(text, str) for text in array.flat):

@@ -4,43 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from .contract import Problem, Solver, State
 from .doubly_stochastic import DoublyStochastic
-from .dual_ascent import DualAscent
-from .loop import Hooks, optimise
-from .monitor import Monitor, Validation
-from .progress import Progress
+from .dual import DualAscent
 from .shared_memory import SharedMemory
+from .solver import Problem, Solver, Verdict
+from .state import Plan, State, array
 
 __all__ = [
     "DoublyStochastic",
     "DualAscent",
-    "Hooks",
-    "Monitor",
+    "Plan",
     "Problem",
-    "Progress",
     "SharedMemory",
     "Solver",
     "State",
-    "Validation",
-    "optimise",
+    "Verdict",
+    "array",
     "resolve",
 ]
 
-_BY_NAME: dict[str, Any] = {
+_BY_NAME: dict[str, Solver[Any]] = {
     "doubly_stochastic": DoublyStochastic(),
     "shared_memory": SharedMemory(),
     "dual": DualAscent(),
 }
 
 
-def resolve(solver: Any) -> Any:
+def resolve(solver: str | Solver[Any]) -> Solver[Any]:
     """Return the solver that a name or object stands for, its settings checked."""
     if isinstance(solver, str):
         if solver not in _BY_NAME:
             raise ValueError(f"solver={solver!r} is not known; choose one of {', '.join(sorted(_BY_NAME))}")
         return _BY_NAME[solver]
-    if not hasattr(solver, "epoch"):
+    if not isinstance(solver, Solver):
         raise ValueError(
             f"solver={solver!r} must be one of {', '.join(sorted(_BY_NAME))}, or an object of dsekl.solvers"
         )

@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: doubly stochastic kernel learning, serial.
 
-Each step draws random rows, at which the loss is evaluated, and random cols, which expand the kernel map and
+Each step draws random rows, at which the loss is evaluated, and random centres (cols), which expand the kernel map and
 whose coefficients move::
 
     t <- t + 1
@@ -16,8 +16,9 @@ factor leaves alone; margins, probabilities and regression need it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +26,26 @@ from sklearn.base import BaseEstimator
 
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
-from .contract import Floats, Problem, State, require
-from .gradient import data_gradient, safe_step, steepness
+from .block_gradient import data_gradient, safe_step, steepness
+from .solver import Problem, Verdict, require
+from .state import Floats, Plan, State, array
 
 SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
     "inverse_sqrt": lambda t: 1.0 / sqrt(t),
     "constant": lambda t: 1.0,
 }
+
+
+@dataclass(kw_only=True)
+class StepState(State):
+    """The state of Algorithm 1."""
+
+    late: Floats | None = array("terms", "outputs", default=None)
+    """For averages: each change times the number of steps before it."""
+    unit: float = 1.0
+    cap: float = float("inf")
+    """With step_size="auto": the first step, and the largest."""
 
 
 @dataclass
@@ -44,7 +57,7 @@ class DoublyStochastic(BaseEstimator):
     n_rows : int
         Rows a step, the paper's I.
     n_cols : int
-        Cols a step, the paper's J; clipped to the number of terms that there are.
+        Centres a step, the paper's J; clipped to the number of terms that there are.
     step_size : float or "auto"
         Factor of every step, 1 in the paper; a number is taken as it is. "auto" is one over the curvature of the loss
         (1 for the hinge, the targets' size for other losses with kinks), and caps each step at what the curvature of
@@ -61,8 +74,7 @@ class DoublyStochastic(BaseEstimator):
     schedule: str = "inverse"
     average: bool = False
 
-    def default_tol(self, problem: Problem, state: State) -> float:
-        return 0.0
+    state_type: ClassVar = StepState
 
     def validate(self) -> None:
         require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 100")
@@ -71,65 +83,64 @@ class DoublyStochastic(BaseEstimator):
         require(number or self.step_size == "auto", self, "step_size", "'auto' or greater than 0, e.g. 1.0")
         require(self.schedule in SCHEDULES, self, "schedule", f"one of {', '.join(sorted(SCHEDULES))}")
 
-    def start(self, problem: Problem, rng: np.random.Generator) -> State:
-        coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
-        state = State(coef, rng, memory={"late": np.zeros_like(coef)} if self.average else {})
+    def start(self, problem: Problem, rng: np.random.Generator) -> StepState:
+        coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
+        state = StepState(coef, rng, late=np.zeros_like(coef) if self.average else None)
         if self.step_size == "auto":
-            state.memory["unit"] = np.array(1.0 / steepness(problem))
-            state.memory["cap"] = np.array(safe_step(problem, *self._draw(problem, rng)))
+            state.unit = 1.0 / steepness(problem)
+            state.cap = safe_step(problem, *self._draw(problem, rng))
         return state
 
-    def adapt(self, problem: Problem, state: State) -> None:
+    def adapt(self, problem: Problem, state: StepState) -> StepState:
         fresh = self.start(problem, state.rng)
-        state.memory = {**fresh.memory, **{name: state.memory[name] for name in ("late",) if name in state.memory}}
-        state.plan.clear()
+        late = state.late if self.average and state.late is not None else fresh.late
+        return replace(state, unit=fresh.unit, cap=fresh.cap, late=late, plan=None)
 
-    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
-        """Run the steps in which each row and each col is expected once at least."""
-        n_steps = max(ceil(problem.n_rows / self.n_rows), ceil(problem.basis.n_terms / self.n_cols))
-        if state.begin_epoch():
-            state.plan["done"] = np.array(0)
-        for done in range(int(state.plan["done"]) + 1, n_steps + 1):
+    def epoch(self, problem: Problem, state: StepState) -> Iterator[float]:
+        """Run the steps in which each row and each centre is expected once at least."""
+        n_steps = max(ceil(problem.n_rows / self.n_rows), ceil(problem.gram.n_terms / self.n_cols))
+        plan = state.plan = state.plan or Plan(state.coef.copy())
+        while plan.done < n_steps:
             state.step += 1
             rows, cols = self._draw(problem, state.rng)
-            columns = problem.basis.columns(cols)
+            columns = problem.gram.columns(cols)
             gradient, loss = data_gradient(problem, columns, rows, state.coef[cols])
             gradient += 2.0 * problem.penalty * state.coef[cols]
             change = -self._step(state) * gradient
             if not np.isfinite(change).all():
                 raise FloatingPointError(self._divergence(problem, rows, cols))
             state.coef[cols] += change
-            if self.average:
-                state.memory["late"][cols] += (state.step - 1) * change
+            if state.late is not None:
+                state.late[cols] += (state.step - 1) * change
             state.evaluations += len(rows) * len(cols)
-            state.add_loss(loss, problem.weights[rows].sum())
-            state.plan["done"] = np.array(done)
-            yield done / n_steps
+            state.add_loss(loss, float(problem.weights[rows].sum()))
+            plan.done += 1
+            yield plan.done / n_steps
         state.end_epoch()
 
-    def shortfall(self, problem: Problem, state: State, tol: float) -> tuple[str, float]:
-        return "change", state.change
+    def judge(self, problem: Problem, state: StepState) -> Verdict:
+        return Verdict("change", state.change, problem.tol or 0.0)
 
-    def coefficients(self, problem: Problem, state: State) -> Floats:
+    def coefficients(self, problem: Problem, state: StepState) -> Floats:
         coef = state.coef
-        if self.average and state.step:
+        if state.late is not None and state.step:
             # sum_s coef_s / t, kept without touching all coefficients each step: the change of step s has been
             # there for t - s + 1 of t steps.
-            coef = coef - state.memory["late"] / state.step
-        return coef * (min(self.n_cols, problem.basis.n_terms) / problem.basis.n_terms)
+            coef = coef - state.late / state.step
+        return coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
     def _draw(self, problem: Problem, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         rows = draw_with_replacement(rng, problem.n_rows, self.n_rows)
-        return rows, draw_distinct(rng, problem.basis.n_terms, self.n_cols)
+        return rows, draw_distinct(rng, problem.gram.n_terms, self.n_cols)
 
-    def _step(self, state: State) -> float:
+    def _step(self, state: StepState) -> float:
         shrinking = SCHEDULES[self.schedule](state.step)
         if self.step_size == "auto":
-            return min(float(state.memory["unit"]) * shrinking, float(state.memory["cap"]))
+            return min(state.unit * shrinking, state.cap)
         return float(self.step_size) * shrinking
 
     def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:
-        K = problem.basis.columns(cols).block(rows)
+        K = problem.gram.columns(cols).block(rows)
         if not np.isfinite(K).all():
             return (
                 f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"

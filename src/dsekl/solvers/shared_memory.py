@@ -1,8 +1,8 @@
 """Algorithm 2 of the paper: parallel, on one shared vector of coefficients.
 
-Each epoch cuts a permutation of the rows and one of the cols into batches. For each batch of rows, the workers
-take the batches of cols in parallel; every coefficient belongs to one batch, so no two workers ever write to the
-same place::
+Each epoch cuts a permutation of the rows and one of the centres (cols) into batches. For each batch of rows, the
+workers take the batches of centres in parallel; every coefficient belongs to one batch, so no two workers ever write to
+the same place::
 
     G <- 1
     while not converged:
@@ -12,10 +12,10 @@ same place::
                 G[cols] <- G[cols] + g[cols]^2
             coef <- coef - learning_rate / epoch * G^(-1/2) g
 
-"As in Algorithm 1" can be read in two ways. ``gradient="local"`` takes f from the worker's own cols;
-``gradient="global"`` sums f over all cols first, at the price of one barrier between workers, and steps along the
-true gradient. It does not matter to the global reading which cols share a batch; where the kernel decays, batches are
-neighbours in space and most pairs are never evaluated.
+"As in Algorithm 1" can be read in two ways. ``gradient="local"`` takes f from the worker's own centres;
+``gradient="global"`` sums f over all centres first, at the price of one barrier between workers, and steps along the
+true gradient. It does not matter to the global reading which centres share a batch; where the kernel decays, batches
+are neighbours in space and most pairs are never evaluated.
 
 The result does not depend on the number of workers or on their timing, to the last bit.
 """
@@ -23,25 +23,52 @@ The result does not depend on the number of workers or on their timing, to the l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from dsekl.gram import spread, times, transposed_times
+from dsekl.gram import Columns, times, transposed_times
+from dsekl.gram.gram import Array
 from dsekl.sampling import cut, draw_distinct
+from dsekl.workers import ALONE, Threads, Workers
 
-from .contract import Floats, Problem, State, require
-from .gradient import data_gradient
+from .block_gradient import data_gradient
+from .solver import Problem, Verdict, require
+from .state import Floats, Plan, State, array
 
 MOST_PAIRS_LEFT = 0.4
 """Share of the pairs within reach below which two pruned products beat one whole block and its way through memory."""
 
+PAPERS_RULE = 1.0
+"""Change of the coefficients in an epoch, in the L2 norm, under which the paper stops."""
+
 PROBED_ROWS = 100
 PROBED_COLS = 1000
+
+Batches = list[NDArray[np.intp]]
+
+
+@dataclass(kw_only=True)
+class BatchPlan(Plan):
+    """An epoch's order of the rows and of the centres, which batches are cut from."""
+
+    rows: NDArray[np.intp] = array("rows", dtype="intp", below="rows")
+    cols: NDArray[np.intp] = array("terms", dtype="intp", below="terms")
+
+
+@dataclass(kw_only=True)
+class SharedState(State):
+    """The state of Algorithm 2."""
+
+    G: Floats = array("terms", "outputs")
+    rate: float
+    prune: bool
+    """Whether pairs that the kernel cannot reach are skipped."""
+    plan: BatchPlan | None = None
 
 
 @dataclass
@@ -51,14 +78,14 @@ class SharedMemory(BaseEstimator):
     Parameters
     ----------
     n_rows, n_cols : int
-        Size of the batches of rows and cols, clipped to what there is.
+        Size of the batches of rows and of centres, clipped to what there is.
     n_workers : int or None
         Worker threads; None takes the estimator's ``n_jobs``.
     learning_rate : float or "auto"
         Factor of every step, divided by the number of the epoch. "auto" is 1 for labels, as in the paper; for real
         targets it is the rate at which the first step moves f by about their size.
     gradient : {"global", "local"}
-        Whether f sums over all cols or over the worker's own.
+        Whether f sums over all centres or over the worker's own.
     """
 
     n_rows: int = 10_000
@@ -67,8 +94,7 @@ class SharedMemory(BaseEstimator):
     learning_rate: float | str = "auto"
     gradient: str = "global"
 
-    def default_tol(self, problem: Problem, state: State) -> float:
-        return 1.0
+    state_type: ClassVar = SharedState
 
     def validate(self) -> None:
         require(self.n_rows >= 1, self, "n_rows", "at least 1, e.g. 10000")
@@ -78,37 +104,35 @@ class SharedMemory(BaseEstimator):
         require(number or self.learning_rate == "auto", self, "learning_rate", "'auto' or greater than 0, e.g. 1.0")
         require(self.gradient in ("global", "local"), self, "gradient", "'global' or 'local'")
 
-    def start(self, problem: Problem, rng: np.random.Generator) -> State:
-        coef = np.zeros((problem.basis.n_terms, problem.targets.shape[1]))
+    def start(self, problem: Problem, rng: np.random.Generator) -> SharedState:
+        coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
         rate = self._first_rate(problem, rng) if self.learning_rate == "auto" else float(self.learning_rate)
         prune = self.gradient == "global" and _pairs_left(problem, self.n_rows, rng) < MOST_PAIRS_LEFT
-        return State(coef, rng, memory={"G": np.ones_like(coef), "rate": np.array(rate), "prune": np.array(prune)})
+        return SharedState(coef, rng, G=np.ones_like(coef), rate=rate, prune=prune)
 
-    def adapt(self, problem: Problem, state: State) -> None:
-        state.memory = {**self.start(problem, state.rng).memory, "G": state.memory["G"]}
-        state.plan.clear()
+    def adapt(self, problem: Problem, state: SharedState) -> SharedState:
+        fresh = self.start(problem, state.rng)
+        return replace(state, rate=fresh.rate, prune=fresh.prune, plan=None)
 
-    def epoch(self, problem: Problem, state: State) -> Iterator[float]:
-        n_workers = self.n_workers or problem.n_threads
-        basis = problem.basis.threaded(1)
-        plan, prune = state.plan, bool(state.memory["prune"])
-        if state.begin_epoch():
-            plan["rows"] = state.rng.permutation(problem.n_rows)
-            plan["cols"] = np.arange(basis.n_terms) if prune else state.rng.permutation(basis.n_terms)
-            plan["done"] = np.array(0)
-        row_batches, col_batches = cut(plan["rows"], self.n_rows), cut(plan["cols"], self.n_cols)
+    def epoch(self, problem: Problem, state: SharedState) -> Iterator[float]:
+        workers = problem.workers if self.n_workers is None else Threads(self.n_workers)
+        gram = problem.gram.with_workers(ALONE)
+        if state.plan is None:
+            rows = state.rng.permutation(problem.n_rows)
+            cols = np.arange(gram.n_terms) if state.prune else state.rng.permutation(gram.n_terms)
+            state.plan = BatchPlan(state.coef.copy(), rows=rows, cols=cols)
+        plan = state.plan
+        row_batches, col_batches = cut(plan.rows, self.n_rows), cut(plan.cols, self.n_cols)
         whole = _global_gradients if self.gradient == "global" else _local_gradients
-        gradients_of = _pruned_gradients if prune else whole
-        columns = spread(basis.columns, col_batches, n_workers)
-        rate = float(state.memory["rate"]) / (state.epoch + 1)
-        G = state.memory["G"]
-        for done in range(int(plan["done"]), len(row_batches)):
-            rows = row_batches[done]
-            gradients, loss = gradients_of(problem, rows, col_batches, columns, state.coef, n_workers)
+        gradients_of = _pruned_gradients if state.prune else whole
+        columns = workers.map(gram.columns, col_batches)
+        rate = state.rate / (state.epoch + 1)
+        for rows in row_batches[plan.done :]:
+            gradients, loss = gradients_of(problem, rows, col_batches, columns, state.coef, workers)
             for cols, gradient in zip(col_batches, gradients, strict=True):
                 gradient += 2.0 * problem.penalty * state.coef[cols]
-                G[cols] += gradient**2
-                state.coef[cols] -= rate * gradient / np.sqrt(G[cols])
+                state.G[cols] += gradient**2
+                state.coef[cols] -= rate * gradient / np.sqrt(state.G[cols])
             if not np.isfinite(state.coef).all():
                 raise FloatingPointError(
                     f"the coefficients are not finite: learning_rate={self.learning_rate!r} of {type(self).__name__} "
@@ -116,21 +140,21 @@ class SharedMemory(BaseEstimator):
                     "columns of X"
                 )
             state.step += 1
-            state.evaluations += len(rows) * basis.n_terms
-            state.add_loss(loss, problem.weights[rows].sum())
-            plan["done"] = np.array(done + 1)
-            yield (done + 1) / len(row_batches)
+            state.evaluations += len(rows) * gram.n_terms
+            state.add_loss(loss, float(problem.weights[rows].sum()))
+            plan.done += 1
+            yield plan.done / len(row_batches)
         state.end_epoch()
 
-    def shortfall(self, problem: Problem, state: State, tol: float) -> tuple[str, float]:
+    def judge(self, problem: Problem, state: SharedState) -> Verdict:
         # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
-        return "change", state.change / float(state.memory["rate"])
+        return Verdict("change", state.change / state.rate, PAPERS_RULE if problem.tol is None else problem.tol)
 
-    def coefficients(self, problem: Problem, state: State) -> Floats:
+    def coefficients(self, problem: Problem, state: SharedState) -> Floats:
         if self.gradient == "global":
             return state.coef.copy()
         # As in Algorithm 1: the local reading trains expansions in n_cols terms, and the model is their average.
-        return state.coef * (min(self.n_cols, problem.basis.n_terms) / problem.basis.n_terms)
+        return state.coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
     def _first_rate(self, problem: Problem, rng: np.random.Generator) -> float:
         # The first step moves coefficients by up to the rate, up or down, so f by about the rate times the root of
@@ -138,39 +162,49 @@ class SharedMemory(BaseEstimator):
         if (np.abs(problem.targets) == 1.0).all():
             return 1.0
         rows = draw_distinct(rng, problem.n_rows, PROBED_ROWS)
-        n_terms = problem.basis.n_terms if self.gradient == "global" else min(self.n_cols, problem.basis.n_terms)
-        cols = draw_distinct(rng, problem.basis.n_terms, min(n_terms, PROBED_COLS))
-        square = float((problem.basis.columns(cols).block(rows).astype(np.float64) ** 2).mean())
+        n_terms = problem.gram.n_terms if self.gradient == "global" else min(self.n_cols, problem.gram.n_terms)
+        cols = draw_distinct(rng, problem.gram.n_terms, min(n_terms, PROBED_COLS))
+        square = float((problem.gram.columns(cols).block(rows).astype(np.float64) ** 2).mean())
         size = float(np.abs(problem.targets).mean())
         return size / sqrt(square * n_terms) if square > 0 and size > 0 else 1.0
 
 
 def _local_gradients(
-    problem: Problem, rows: NDArray[np.intp], col_batches: list[Any], columns: list[Any], coef: Floats, n_workers: int
+    problem: Problem,
+    rows: NDArray[np.intp],
+    col_batches: Batches,
+    columns: list[Columns],
+    coef: Floats,
+    workers: Workers,
 ) -> tuple[list[Floats], float]:
     """Each worker's own f: one pass, no barrier."""
 
     def work(k: int) -> tuple[Floats, float]:
-        return data_gradient(problem, columns[k], rows, coef[col_batches[k]], n_workers)
+        return data_gradient(problem, columns[k], rows, coef[col_batches[k]], workers.count)
 
-    results = spread(work, range(len(columns)), n_workers)
+    results = workers.map(work, range(len(columns)))
     return [gradient for gradient, _ in results], sum(loss for _, loss in results) / len(results)
 
 
 def _global_gradients(
-    problem: Problem, rows: NDArray[np.intp], col_batches: list[Any], columns: list[Any], coef: Floats, n_workers: int
+    problem: Problem,
+    rows: NDArray[np.intp],
+    col_batches: Batches,
+    columns: list[Columns],
+    coef: Floats,
+    workers: Workers,
 ) -> tuple[list[Floats], float]:
-    """f from all cols: the workers keep their blocks of a few rows until f is summed, so nothing is computed twice."""
+    """f from all centres: the workers keep their blocks of a few rows until f is summed, so nothing is computed twice."""
     gradients = [np.zeros((len(cols), coef.shape[1])) for cols in col_batches]
-    size = problem.basis.chunk_rows(len(coef))
+    size = problem.gram.chunk_rows(len(coef))
     parts = [rows[start : start + size] for start in range(0, len(rows), size)]
 
     def add_gradients_of(part: NDArray[np.intp]) -> float:
-        def forward(k: int) -> tuple[Any, Floats]:
+        def forward(k: int) -> tuple[Array, Floats]:
             K = columns[k].block(part)
             return K, times(K, coef[col_batches[k]])
 
-        results = spread(forward, range(len(columns)), n_workers)
+        results = workers.map(forward, range(len(columns)))
         f = np.sum([share for _, share in results], axis=0)
         y, weights = problem.targets[part], problem.weights[part, None]
         slope = weights * problem.loss.gradient(y, f)
@@ -178,36 +212,42 @@ def _global_gradients(
         def backward(k: int) -> None:
             gradients[k] += transposed_times(results[k][0], slope)
 
-        spread(backward, range(len(columns)), n_workers)
+        workers.map(backward, range(len(columns)))
         return float((weights * problem.loss.value(y, f)).sum())
 
     return gradients, sum(add_gradients_of(part) for part in parts)
 
 
 def _pruned_gradients(
-    problem: Problem, rows: NDArray[np.intp], col_batches: list[Any], columns: list[Any], coef: Floats, n_workers: int
+    problem: Problem,
+    rows: NDArray[np.intp],
+    col_batches: Batches,
+    columns: list[Columns],
+    coef: Floats,
+    workers: Workers,
 ) -> tuple[list[Floats], float]:
-    """f from all cols, then the gradient, by products that skip what is out of reach: values in reach are made twice.
+    """f from all centres, then the gradient, by products that skip what is out of reach: values in reach are made twice.
 
     Rows whose loss is flat, as the hinge's is beyond its margin, have no part in the second.
     """
-    f = np.sum(spread(lambda k: columns[k].product(rows, coef[col_batches[k]]), range(len(columns)), n_workers), axis=0)
+    shares = workers.map(lambda k: columns[k].product(rows, coef[col_batches[k]]), range(len(columns)))
+    f = np.sum(shares, axis=0)
     y, weights = problem.targets[rows], problem.weights[rows, None]
     slope = weights * problem.loss.gradient(y, f)
     steep = np.flatnonzero(slope.any(axis=1))
-    basis: Any = problem.basis.threaded(1)
+    gram = problem.gram.with_workers(ALONE)
 
     def backward(cols: NDArray[np.intp]) -> Floats:
-        return np.asarray(basis.transposed_product(rows[steep], cols, slope[steep]))
+        return gram.transposed_product(rows[steep], cols, slope[steep])
 
-    return spread(backward, col_batches, n_workers), float((weights * problem.loss.value(y, f)).sum())
+    return workers.map(backward, col_batches), float((weights * problem.loss.value(y, f)).sum())
 
 
 def _pairs_left(problem: Problem, n_rows: int, rng: np.random.Generator) -> float:
     """Return the share of the pairs of a batch of rows and all terms that pruning leaves; 1 where nothing is pruned."""
-    basis: Any = problem.basis
-    if getattr(basis, "order", None) is None or basis.n_terms != basis.n_rows:
+    gram = problem.gram
+    if gram.order is None or not gram.symmetric:
         return 1.0
-    rows = np.sort(draw_distinct(rng, basis.n_rows, n_rows))
-    evaluations = basis.add_product(rows, np.zeros((len(rows), 1)), np.zeros((basis.n_rows, 1)))
-    return float(evaluations / (len(rows) * basis.n_rows))
+    rows = np.sort(draw_distinct(rng, gram.n_rows, n_rows))
+    evaluations = gram.add_product(rows, np.zeros((len(rows), 1)), np.zeros((gram.n_rows, 1)))
+    return float(evaluations / (len(rows) * gram.n_rows))

@@ -1,6 +1,6 @@
 """The search for gamma and C: candidates are compared at full density, the better ones on more of the data."""
 
-from .candidates import Candidate
+from .candidate import Candidate
 from .halving import Outcome, Tuned, tune
 
 __all__ = ["Candidate", "Outcome", "Tuned", "tune"]

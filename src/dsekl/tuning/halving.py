@@ -1,8 +1,8 @@
 """Successive halving at full density.
 
 The best width of a kernel shrinks as rows grow denser, so candidates must not be compared on thinned data. All of them
-are fitted on a few whole regions of the space, the better third on more regions, and so on; the last few on all rows,
-but for a tenth that judges them. Few rows are one region, split in five ways. The winner is fitted on all rows.
+are fitted on a few whole regions of the space, the better third on more regions, and so on; the last few on all rows
+except a tenth that judges them. Few rows are one region, split in five ways. The winner is fitted on all rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,14 +21,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import dsekl
-from dsekl import kernels
-from dsekl.metric.regions import Region, draw_regions, draw_splits
+from dsekl import kernels, losses
+from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
+from dsekl.rows import digest
+from dsekl.search import Region, draw_regions, draw_splits, region_rows
 
-from .candidates import Base, Candidate, grid
-from .journal import Journal, fingerprint
-
-REGION_ROWS, RIDGE_REGION_ROWS = 3_000, 1_500
-"""Rows of a region; fewer for the squared loss, whose cost is their cube."""
+from .candidate import Base, Candidate, candidates_of
+from .journal import Journal
 
 RUNGS_OF_SPLITS, RUNGS_OF_REGIONS = (1, 3, 5), (4, 16)
 """Regions that each rung compares the candidates on, for few and for many rows."""
@@ -40,6 +38,8 @@ TREE_COLUMNS = 16
 """Columns, or random mixtures of more, along which space is cut into regions."""
 
 Report = Callable[[float, str], None]
+Estimator = DSEKLClassifier | DSEKLRegressor
+Matrix = NDArray[np.floating] | sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,21 @@ class Outcome:
 class Tuned:
     """The winner fitted on all rows, and how all candidates did, best first."""
 
-    estimator: Any
+    estimator: Estimator
     best: Outcome
     outcomes: list[Outcome]
 
 
 def tune(
-    estimators: Sequence[Any], X: Any, y: NDArray[Any], *, journal: Path | None = None, n_jobs: int | None = None,
-    seed: int = 0, report: Report = lambda share, words: None,
-) -> Tuned:  # fmt: skip
+    estimators: Sequence[Estimator],
+    X: Matrix,
+    y: NDArray[np.generic],
+    *,
+    journal: Path | None = None,
+    n_jobs: int | None = None,
+    seed: int = 0,
+    report: Report = lambda share, words: None,
+) -> Tuned:
     """Search gamma and C for each of some unfitted estimators, and return the best of all, fitted on all rows.
 
     ``journal`` keeps every finding, so that a search that was stopped goes on from there. Neither that nor ``n_jobs``
@@ -77,21 +83,26 @@ def tune(
 
 class _Search:
     def __init__(
-        self, estimators: Sequence[Any], X: Any, y: NDArray[Any], journal: Path | None, n_jobs: int | None, seed: int,
+        self,
+        estimators: Sequence[Estimator],
+        X: Matrix,
+        y: NDArray[np.generic],
+        journal: Path | None,
+        n_jobs: int | None,
+        seed: int,
         report: Report,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.X, self.y, self.n_jobs, self.report = X, y, n_jobs, report
         self.estimators = [clone(estimator).set_params(random_state=seed, verbose=False) for estimator in estimators]
         identity = {
             "version": dsekl.__version__,
-            "data": fingerprint(X, y),
+            "data": f"{digest(X)} {digest(y)}",
             "estimators": [repr(estimator.set_params(n_jobs=None)) for estimator in self.estimators],
             "seed": seed,
         }
         self.journal = Journal(journal, identity)
         self.rng = np.random.default_rng(seed)
-        ridge = any(estimator.loss == "squared" for estimator in self.estimators)
-        self.size = RIDGE_REGION_ROWS if ridge else REGION_ROWS
+        self.size = min(region_rows(_loss(estimator), n_outputs=1) for estimator in self.estimators)
         self.splits = draw_splits(len(y), self.size, self.rng)
         self.rungs = RUNGS_OF_SPLITS if len(self.splits) > 1 else RUNGS_OF_REGIONS
 
@@ -101,7 +112,7 @@ class _Search:
         candidates = [
             candidate
             for arm, base in enumerate(self.bases)
-            for candidate in grid(arm, base, has_width=self.estimators[arm].kernel != "linear")
+            for candidate in candidates_of(arm, base, kernels.resolve(self.estimators[arm].kernel).gamma_power > 0)
         ]
         outcomes: dict[Candidate, Outcome] = {}
         for rung, count in enumerate(self.rungs):
@@ -177,7 +188,7 @@ class _Search:
         predicted = model.predict(self.X[region.held_out])
         return float((predicted != y_out).mean() if classes else ((predicted - y_out) ** 2).mean())
 
-    def _fitted_on_all(self, candidate: Candidate) -> Any:
+    def _fitted_on_all(self, candidate: Candidate) -> Estimator:
         """Fit the winner; few rows showed their splits what to learn, and now it may be learned from all of them."""
         everything = np.arange(len(self.y))
         gamma = self.bases[candidate.arm].gammas[0]
@@ -186,14 +197,14 @@ class _Search:
             gamma = np.asarray(self._fit(base, everything).gamma_)
         return self._fit(self._at(candidate, gamma, self.n_jobs), everything)
 
-    def _at(self, candidate: Candidate, gamma: NDArray[np.float64], n_jobs: int | None) -> Any:
+    def _at(self, candidate: Candidate, gamma: NDArray[np.float64], n_jobs: int | None) -> Estimator:
         """Return the estimator that a candidate stands for."""
         scaled = candidate.width * gamma
         return clone(self.estimators[candidate.arm]).set_params(
             gamma=float(scaled) if scaled.ndim == 0 else scaled, C=candidate.C, n_jobs=n_jobs
         )
 
-    def _fit(self, estimator: Any, rows: NDArray[np.intp]) -> Any:
+    def _fit(self, estimator: Estimator, rows: NDArray[np.intp]) -> Estimator:
         whole = len(rows) == len(self.y)
         fitted = estimator.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
         if fitted.stop_reason_ == "interrupted":
@@ -203,11 +214,15 @@ class _Search:
     def _points(self) -> NDArray[np.float32]:
         """Return all rows in the few columns, or mixtures of columns, along which regions are cut."""
         kernel = kernels.resolve(self.estimators[0].kernel)
-        scale = np.broadcast_to(self.bases[0].gammas[0] ** getattr(kernel, "gamma_power", 1.0), self.X.shape[1])
+        scale = np.broadcast_to(self.bases[0].gammas[0] ** kernel.gamma_power, self.X.shape[1])
         if self.X.shape[1] <= TREE_COLUMNS and not sparse.issparse(self.X):
             return np.asarray(self.X * scale, dtype=np.float32)
         mixtures = self.rng.standard_normal((self.X.shape[1], TREE_COLUMNS)) * scale[:, None]
         return np.asarray(self.X @ mixtures, dtype=np.float32)
+
+
+def _loss(estimator: Estimator) -> losses.Loss:
+    return losses.resolve(estimator.loss, "classification" if is_classifier(estimator) else "regression")
 
 
 def _unit(candidate: Candidate, region: int) -> str:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
-from dsekl.data.whole import whole_file
-
-HASHED_ROWS = 2**14
+from dsekl.atomic import replacing_text
 
 
 class Journal:
@@ -43,16 +37,5 @@ class Journal:
     def __setitem__(self, name: str, finding: Any) -> None:
         self._found[name] = finding
         if self._path is not None:
-            with whole_file(self._path) as file:
+            with replacing_text(self._path) as file:
                 json.dump({"identity": self._identity, "found": self._found}, file)
-
-
-def fingerprint(X: Any, y: Any) -> str:
-    """Return a hash of the data, read some rows at a time."""
-    digest = hashlib.sha256(repr((X.shape, str(X.dtype), str(y.dtype))).encode())
-    for start in range(0, X.shape[0], HASHED_ROWS):
-        rows = X[start : start + HASHED_ROWS]
-        for array in (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,):
-            digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(np.ascontiguousarray(y).tobytes())
-    return digest.hexdigest()

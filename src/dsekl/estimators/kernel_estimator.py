@@ -1,0 +1,229 @@
+"""What the estimators share: from parameters to a machine and a run, from a fitted value to attributes."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dsekl import expansions, kernels, solvers
+from dsekl.losses import Loss
+from dsekl.models import Examples, Fitted, Machine, Model, fit
+from dsekl.models.compaction import compact
+from dsekl.models.machine import MEGABYTE
+from dsekl.models.settings import text_of
+from dsekl.rows import digest
+from dsekl.runs import Run, Stopping, resume
+from dsekl.runs.checkpoint import Checkpoint
+from dsekl.runs.identity import Identity
+from dsekl.runs.role import Role
+from dsekl.runs.run import Nobody
+from dsekl.workers import Threads
+
+from . import inputs, saving
+from .callbacks import CallbackSupportMixin, Listeners
+from .parameters import seed_of, thread_count
+
+Floats = NDArray[np.float64]
+
+OF_ONE_FIT = (
+    "feature_importances_",
+    "metric_",
+    "support_",
+    "n_support_",
+    "gamma_",
+    "compaction_",
+    "validation_rows_",
+)
+"""Attributes that a fit may or may not have, so that those of an earlier one must go."""
+
+
+class KernelEstimator(CallbackSupportMixin, BaseEstimator):
+    """A scikit-learn estimator around a plain ``Machine``."""
+
+    _roles: ClassVar[dict[str, Role]]
+    _decide: ClassVar[Callable[[Floats], NDArray[np.intp]] | None] = None
+    """Turns f into codes of classes, for classifiers."""
+
+    model_: Model
+    dual_coef_: Floats
+    compaction_: dict[str, Any]
+
+    def _train(self, examples: Examples, loss: Loss, y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
+        """Fit the machine and set the attributes that every fitted estimator has."""
+        machine = self._machine(loss)
+        listeners = Listeners(self, examples.rows.values, y, sample_weight)
+        run = self._begin(machine, examples)
+        run.watcher = listeners
+        listeners.before_fit()
+        fitted = fit(machine, examples, run)
+        self._set(self._attributes(fitted))
+        path = None if self.checkpoint is None else Path(self.checkpoint)
+        resume.warn_if_interrupted(run, path, self.warm_start)
+        listeners.after_fit()
+
+    def _machine(self, loss: Loss) -> Machine:
+        return Machine(
+            kernels.resolve(self.kernel),
+            loss,
+            self.gamma,
+            None if isinstance(self.C, str) else float(self.C),
+            solvers.resolve(self.solver),
+            expansions.resolve(self.expansion),
+            self.dtype,
+            self.kernel_tol,
+            self.memory_budget * MEGABYTE,
+            vars(self).get("feature_names_in_"),
+        )
+
+    def _begin(self, machine: Machine, examples: Examples) -> Run:
+        """Return the run that a fit goes on with, or a new one."""
+        # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
+        last: Run | None = vars(self).pop("_run", None) if self.warm_start else None
+        path = None if self.checkpoint is None else Path(os.fspath(self.checkpoint))
+        run, shape, solver = None, examples.targets.shape, type(machine.solver)
+        identity = self._identity(examples) if self.warm_start or path is not None else None
+        if identity is not None and path is not None:
+            run = resume.from_checkpoint(path, identity, examples.rows.n_features, warm=last is not None)
+        if identity is not None and run is None and last is not None:
+            run = resume.from_last_fit(last, identity, shape, solver, self._roles)
+        if run is None:
+            run = Run(seed_of(self.random_state), identity=identity)
+        run.shape, run.solver = shape, solver
+        run.stopping = Stopping(
+            self.tol,
+            self.max_epochs,
+            self.validation_fraction if self.early_stopping else None,
+            self.n_iter_no_change,
+        )
+        run.workers, run.verbose = Threads(thread_count(self.n_jobs)), self.verbose
+        kept = None if path is None else Checkpoint(path, self.checkpoint_interval, type(self).__name__)
+        run.keep = self._keeping(kept)
+        if kept is not None:
+            run.keep_if_due = kept.write_if_due
+        return run
+
+    def _keeping(self, checkpoint: Checkpoint | None) -> Callable[[Run], None]:
+        """Return what keeps a run whose state is whole: in its file, and for the next fit of a warm start."""
+
+        def keep(run: Run) -> None:
+            if checkpoint is not None:
+                checkpoint.write(run)
+            if self.warm_start and run.state is not None and (run.settled is None or run.settled.whole):
+                here = dict(watcher=Nobody(), keep=_forget, keep_if_due=_forget)
+                self._run = replace(run, monitor=None, changed=False, **here)
+
+        return keep
+
+    def _identity(self, examples: Examples) -> Identity:
+        parameters = self.get_params(deep=False)
+        texts = {name: text_of(parameters[name]) for name, role in self._roles.items() if role.in_identity}
+        data = {
+            "X": examples.rows.digest(),
+            "y": digest(examples.targets),
+            "sample_weight": digest(examples.weights),
+        }
+        return Identity.of(texts, data)
+
+    def _attributes(self, fitted: Fitted) -> dict[str, Any]:
+        """Return the attributes of a fitted estimator."""
+        optional = {
+            "gamma_": fitted.settled.gamma,
+            "metric_": fitted.settled.metric,
+            "feature_importances_": fitted.settled.importances,
+            "support_": fitted.support,
+            "n_support_": None if fitted.support is None else self._support_counts(fitted),
+            "validation_rows_": fitted.validation_rows,
+        }
+        return {
+            "model_": fitted.model,
+            "dual_coef_": fitted.model.coef,
+            "C_": fitted.C,
+            **{name: value for name, value in optional.items() if value is not None},
+            "history_": fitted.history,
+            "n_iter_": fitted.n_epochs,
+            "stop_reason_": fitted.reason,
+        }
+
+    def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
+        """Return how many support vectors there are, of each class if there are classes."""
+        return np.array([fitted.model.n_terms])
+
+    def _set(self, attributes: dict[str, Any]) -> None:
+        """Set fitted attributes, and forget those that an earlier fit had beside them."""
+        for name in OF_ONE_FIT:
+            vars(self).pop(name, None)
+        vars(self).update(attributes)
+
+    def _evaluate(self, X: inputs.MatrixLike) -> Floats:
+        """Return f (n_queries, n_outputs) at the rows of X."""
+        check_is_fitted(self)
+        rows = inputs.query_rows(self, self.model_.gram.kernel, X)
+        return self.model_.evaluate(rows, Threads(thread_count(self.n_jobs)), self.memory_budget * MEGABYTE)
+
+    def compact(self, tolerance: float, X: inputs.MatrixLike | None = None) -> Self:
+        """Return a model with fewer terms whose f differs by at most ``tolerance`` at the points it has kept.
+
+        The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
+        ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, for classifiers
+        the share of changed_decisions among them, and norm_of_change, in the kernel's space: for kernels with
+        k(x, x) = 1 no row whatsoever changes by more.
+
+        Parameters
+        ----------
+        tolerance : float, the greatest change of f
+        X : further rows at which the bound must hold; give the training rows, or it holds at the support vectors alone
+        """
+        check_is_fitted(self)
+        if not (isinstance(tolerance, int | float) and 0 < tolerance < np.inf):
+            raise ValueError(f"tolerance={tolerance!r} must be a positive number: the greatest change of f, e.g. 0.05")
+        rows = None if X is None else inputs.query_rows(self, self.model_.gram.kernel, X)
+        workers, budget = Threads(thread_count(self.n_jobs)), self.memory_budget * MEGABYTE
+        found = compact(self.model_, tolerance, rows, workers, budget, self.verbose, self._decide)
+        if found is None:
+            raise ValueError(
+                f"compact needs the kernel between the model's own points, which kernel={self.kernel!r} with "
+                f"expansion={self.expansion!r} does not give; it has {self.model_.n_terms} terms. Fit with another "
+                "kernel, or with an expansion of fewer terms."
+            )
+        smaller = copy.copy(self)
+        for name in ("_run", "n_support_"):
+            vars(smaller).pop(name, None)
+        if "support_" in vars(self):
+            vars(smaller)["support_"] = vars(self)["support_"][found.kept]
+        smaller.model_, smaller.dual_coef_, smaller.compaction_ = found.model, found.model.coef, found.cost
+        return smaller
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        table: dict[str, Any] | None = None,
+        provenance: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the fitted model to a file from which ``dsekl.load`` makes it again, to the bit, running no code.
+
+        Parameters
+        ----------
+        path : path of the file, replaced as a whole if it exists
+        table : JSON-able dict, kept with the model: how raw columns became X, say
+        provenance : JSON-able dict, added to the time, platform and versions that every file notes
+        """
+        check_is_fitted(self)
+        saving.save(self, path, table, provenance)
+
+    def __sklearn_tags__(self) -> Tags:
+        return inputs.with_input_tags(self.kernel, super().__sklearn_tags__())
+
+
+def _forget(run: Run) -> None:
+    """Keep nothing."""

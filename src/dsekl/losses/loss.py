@@ -1,0 +1,62 @@
+"""What a loss tells the solvers.
+
+The primal problem is ``1/2 |f|^2 + sum_i C_i loss(y_i, f(x_i))`` with the norm of the kernel's space. Its dual is
+``min over coef of 1/2 coef' K coef + sum_i conjugate(y_i, coef_i, C_i)``, where ``conjugate(y, c, C)`` is the
+convex conjugate of ``C loss(y, .)`` at ``-c``. Solvers on the primal need ``value`` and ``gradient``; solvers on
+the dual need ``conjugate`` and ``dual_step``.
+
+Everything is elementwise and nothing reduces: sums, weights and averages belong to the caller.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """A convex loss of a target ``y`` and a prediction ``f``, arrays of one shape."""
+
+    tasks: ClassVar[tuple[str, ...]]
+    """``"classification"`` (y is -1 or 1) and ``"regression"``, where the loss makes sense."""
+
+    curvature: ClassVar[float]
+    """The greatest second derivative in ``f`` away from kinks."""
+
+    quadratic: ClassVar[bool]
+    """True where the dual of a block is a linear system, solved at once: the squared loss."""
+
+    settled_gap: ClassVar[float]
+    """The relative duality gap under which the error on new rows no longer falls, by measurement (docs/design.md)."""
+
+    @property
+    def shape(self) -> float:
+        """The loss's own parameter, or 0: what ``dual_step`` gets as ``shape``."""
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return ``loss(y, f)``."""
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the derivative in ``f``; at a kink, one of the subgradients."""
+
+    def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
+        """Return ``(C loss(y, .))*(-coef)``, infinite where ``coef`` is not feasible."""
+
+    def dual_step(self) -> Any:
+        """Return the Numba function ``(y, coef, f, diagonal, C, shape) -> new coef``.
+
+        It minimises ``1/2 diagonal (c - coef)^2 + f (c - coef) + conjugate(y, c, C)`` over ``c``: the dual along
+        one coordinate, whose kernel value with itself is ``diagonal`` and whose prediction is ``f``.
+        """
+
+
+@runtime_checkable
+class RegressionLoss(Loss, Protocol):
+    """A loss of real targets."""
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        """Return the regressor's intercept: the weighted mean, median or quantile that suits the loss."""

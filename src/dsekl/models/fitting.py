@@ -1,0 +1,98 @@
+"""From examples to a fitted model, the same for every task: values in, a value out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.expansions import Empirical
+from dsekl.runs import Hooks, Run, Settled, Validation, optimise
+from dsekl.solvers import Problem
+
+from .examples import Examples
+from .machine import Machine
+from .model import Model
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit gives.
+
+    ``support`` are the rows of X that the terms are, where they are rows, and ``support_classes`` the codes of their
+    classes, where there are classes; ``validation_rows`` are the rows that were held out.
+    """
+
+    model: Model
+    C: float
+    settled: Settled
+    support: NDArray[np.intp] | None
+    support_classes: NDArray[np.intp] | None
+    validation_rows: NDArray[np.intp] | None
+    history: list[dict[str, Any]]
+    n_epochs: int
+    reason: str | None
+
+
+def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
+    """Fit a machine to examples. ``run`` moves along, so that it can be gone on from."""
+    rng = np.random.default_rng(run.seed)
+    examples, held_out = examples.weighted(), None
+    if run.stopping.validation_fraction is not None:
+        examples, held_out = examples.split(run.stopping.validation_fraction, rng)
+    if run.settled is None:
+        run.settled = machine.settle(examples, run, rng)
+        run.keep(run)
+    settled = run.settled
+    rng.bit_generator.state = settled.randomness
+    kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
+    examples = examples.in_order(kernel_matrix.order)
+    problem = Problem(
+        machine.expansion.expand(kernel_matrix, rng),
+        examples.targets,
+        examples.weights,
+        machine.loss,
+        settled.C if machine.C is None else machine.C,
+        run.workers,
+        run.stopping.tol,
+    )
+    state, monitor = run.take_up(machine.solver, problem, rng)
+    monitor.patience = run.stopping.patience
+    if held_out is not None:
+        monitor.validation = Validation(problem.gram.at(held_out.rows), held_out.targets, held_out.errors)
+
+    def fitted() -> Fitted:
+        coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
+        model, kept = Model.of(problem.gram, coef)
+        own_rows = isinstance(machine.expansion, Empirical)
+        return Fitted(
+            model,
+            problem.C,
+            settled,
+            support=examples.places[kept] if own_rows else None,
+            support_classes=examples.classes[kept] if own_rows and examples.classes is not None else None,
+            validation_rows=None if held_out is None else held_out.places,
+            history=monitor.history,
+            n_epochs=state.epoch,
+            reason=monitor.reason,
+        )
+
+    def after_epoch(record: dict[str, Any]) -> bool:
+        try:
+            return run.watcher.after_epoch(monitor.history, fitted)
+        except BaseException:
+            run.keep(run)
+            raise
+
+    hooks = Hooks(run.watcher.before_epoch, lambda: run.keep_if_due(run), after_epoch)
+    # Stopped before the first epoch, a fit is one epoch long: on a sample of many rows, a second or two.
+    n_epochs = run.stopping.max_epochs if settled.whole else 1
+    optimise(machine.solver, problem, state, monitor, n_epochs, run.verbose, hooks, warn=settled.whole)
+    if not settled.whole:
+        monitor.reason = "interrupted"
+    run.keep(run)
+    return fitted()

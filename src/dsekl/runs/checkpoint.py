@@ -1,0 +1,104 @@
+"""Checkpoints: all that a run needs beside its data, in a file that is replaced as a whole.
+
+A file is a header with the run's identity, and the run itself: its seed, what was settled before the first step (gamma,
+C, the learned metric), the solver's state, the randomness that is left, and the history. A run that goes on from it
+ends with the model of the run that was never stopped, to the bit.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dsekl import persistence
+from dsekl.persistence import ModelFileError, decoded, encoded
+
+from .fields import from_values, to_values
+from .identity import Identity
+from .run import Run, Settled
+
+logger = logging.getLogger("dsekl")
+
+FIX = "delete the file, or give checkpoint another path"
+
+
+@dataclass
+class Checkpoint:
+    """The file of a run, written every so often. ``owner`` names what is fitted."""
+
+    path: Path
+    interval: float
+    owner: str
+    written: float = field(default_factory=time.monotonic)
+
+    def write_if_due(self, run: Run) -> None:
+        """Write if the interval is over; called where the state is whole."""
+        if time.monotonic() - self.written >= self.interval:
+            self.write(run)
+
+    def write(self, run: Run) -> None:
+        """Write now. A disk that is full costs a warning and leaves the last checkpoint as it was."""
+        if run.identity is None or not (run.settled is None or run.settled.whole):
+            return
+        arrays: dict[str, Any] = {}
+        header = {
+            "kind": "checkpoint",
+            **persistence.about(self.owner),
+            "parameters": run.identity.parameters,
+            "data": run.identity.data,
+            "run": encoded(_to_values(run), "run", arrays, {}),
+        }
+        try:
+            persistence.write(self.path, header, arrays)
+            logger.debug("checkpoint %s written", self.path)
+        except OSError as error:
+            warnings.warn(
+                f"checkpoint={os.fspath(self.path)!r} could not be written ({error}); the one before it is kept, and "
+                "the fit goes on. Make room on the disk.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.written = time.monotonic()
+
+
+def read(path: Path, n_features: int) -> Run | None:
+    """Return the run in a checkpoint file, None where there is no file yet."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(f"checkpoint={os.fspath(path)!r}: {path.parent} is no folder that can be written to; make it")
+    if not path.exists():
+        return None
+    try:
+        header, arrays = persistence.read(path)
+        with persistence.checking(path):
+            if header["kind"] != "checkpoint":
+                raise ModelFileError(path, f"it is a {header['kind']}, no checkpoint")
+            identity = Identity(header["parameters"], header["data"])
+            return _from_values(identity, decoded(header["run"], arrays, {}), n_features)
+    except ModelFileError as error:
+        raise ModelFileError(error.path, f"{error.reason}; {FIX}") from error
+
+
+def _to_values(run: Run) -> dict[str, Any]:
+    values: dict[str, Any] = {"seed": run.seed, "settled": None, "state": None, "monitor": None}
+    if run.settled is not None:
+        values["settled"] = to_values(run.settled)
+    if run.state is not None and run.monitor is not None:
+        values["state"] = to_values(run.state)
+        values["monitor"] = to_values(replace(run.monitor, earlier_seconds=run.monitor.seconds))
+    elif run.saved is not None:
+        values |= run.saved
+    return values
+
+
+def _from_values(identity: Identity, values: dict[str, Any], n_features: int) -> Run:
+    run = Run(seed=values["seed"], identity=identity)
+    if values["settled"] is not None:
+        run.settled = from_values(Settled, values["settled"], {"features": n_features}, "what was settled")
+    if values["state"] is not None:
+        run.saved = {"state": values["state"], "monitor": values["monitor"]}
+    return run

@@ -1,0 +1,105 @@
+"""The loop around every solver: epochs, progress, history, and the ways to stop."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from dsekl.solvers import Problem, Solver, Verdict
+from dsekl.solvers.solver import StateOf
+from dsekl.solvers.state import Floats
+
+from .interrupts import HeldInterrupts
+from .monitor import Monitor
+from .progress import Progress
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the loop calls when the state is whole."""
+
+    before_epoch: Callable[[], None] = lambda: None
+    after_step: Callable[[], None] = lambda: None
+    """Called after each step and each epoch; a checkpoint may be due."""
+    after_epoch: Callable[[dict[str, Any]], bool] = lambda record: False
+    """Called with each epoch's entry of the history; True ends the run."""
+
+
+def optimise(
+    solver: Solver[StateOf],
+    problem: Problem,
+    state: StateOf,
+    monitor: Monitor,
+    max_epochs: int,
+    verbose: bool | int | str = False,
+    hooks: Hooks | None = None,
+    warn: bool = True,
+) -> Floats:
+    """Run from ``state``, which moves along, until the monitor's run has had ``max_epochs`` epochs at most.
+
+    Returns the model's coefficients. The monitor's ``reason`` tells why the run stopped: "tol", "validation",
+    "max_epochs", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two stays stopped.
+    ``warn`` says whether want of epochs is worth a warning.
+    """
+    hooks = hooks or Hooks()
+    last_epoch = monitor.first_epoch + max_epochs
+    verdict: Verdict | None = None
+    if monitor.reason not in ("tol", "validation"):
+        monitor.reason = None
+    # A diverging run overflows before its solver can say so, in better words than NumPy's warning.
+    with (
+        Progress(verbose, max_epochs) as progress,
+        HeldInterrupts() as interrupts,
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
+        while monitor.reason is None and state.epoch < last_epoch:
+            hooks.before_epoch()
+            done = state.epoch - monitor.first_epoch
+            for fraction in solver.epoch(problem, state):
+                progress.advance(done + fraction)
+                hooks.after_step()
+                if interrupts.pending:
+                    break
+            if state.plan is not None:
+                monitor.reason = "interrupted"
+                break
+            verdict = solver.judge(problem, state)
+            record = monitor.observe(
+                solver.coefficients(problem, state),
+                counts=bool(np.isfinite(verdict.value)),
+                epoch=state.epoch,
+                kernel_evaluations=state.evaluations,
+                training_loss=state.training_loss(),
+                **{"change": state.change, verdict.name: verdict.value},
+            )
+            progress.report(record, verdict.value, verdict.goal)
+            if verdict.met:
+                monitor.reason = "tol"
+            elif monitor.out_of_patience:
+                monitor.reason = "validation"
+            if hooks.after_epoch(record):
+                monitor.reason = monitor.reason or "callback"
+            if interrupts.pending:
+                monitor.reason = monitor.reason or "interrupted"
+            hooks.after_step()
+    if monitor.reason is None:
+        monitor.reason = "max_epochs"
+        if warn and verdict is not None and verdict.goal and monitor.validation is None:
+            _warn_of_too_few_epochs(verdict, max_epochs)
+    return solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
+
+
+def _warn_of_too_few_epochs(verdict: Verdict, max_epochs: int) -> None:
+    finite = np.isfinite(verdict.value)
+    reached = f"the {verdict.name} is {verdict.value:.3g}" if finite else "not every row has been met"
+    warnings.warn(
+        f"not converged after max_epochs={max_epochs}: {reached}, tol is {verdict.goal:.3g}. Raise max_epochs, or tol "
+        "if validation says that the model is good enough.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,76 @@
+"""What watches a run: history, validation, patience, and the reason it stopped."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from dsekl.gram import Gram
+from dsekl.solvers.state import Floats, array
+
+UNSAVED = {"saved": False}
+"""Of fields that a checkpoint leaves out."""
+
+
+class ErrorMeasure(Protocol):
+    """How wrong each row's prediction ``f`` is for its targets ``y``; smaller is better."""
+
+    def __call__(self, y: Floats, f: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Rows held out of the training, at which the model is judged each epoch."""
+
+    gram: Gram
+    targets: Floats
+    errors: ErrorMeasure
+
+    def measure(self, coef: Floats) -> float:
+        """Return the error of the model with these coefficients."""
+        moved = np.flatnonzero(coef.any(axis=1))
+        return float(self.errors(self.targets, self.gram.product(slice(None), moved, coef[moved])).mean())
+
+
+@dataclass
+class Monitor:
+    """Collects what each epoch did and says when validation has stopped to improve."""
+
+    validation: Validation | None = field(default=None, metadata=UNSAVED)
+    patience: int = field(default=5, metadata=UNSAVED)
+    first_epoch: int = 0
+    """The epochs before this run, which a warm start goes on from."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_error: float = float("inf")
+    best_coef: Floats | None = array("terms", "outputs", default=None)
+    epochs_since_best: int = 0
+    reason: str | None = None
+    """Why the run stopped, once it has."""
+    earlier_seconds: float = 0.0
+    """How long the parts of the run before this one took."""
+    started: float = field(default_factory=time.perf_counter, metadata=UNSAVED)
+
+    def observe(self, coef: Floats, counts: bool = True, **figures: Any) -> dict[str, Any]:
+        """Record an epoch that ended with the model ``coef``; one that has not met all rows costs no patience."""
+        record = {"seconds": self.seconds, **figures}
+        if self.validation is not None:
+            error = self.validation.measure(coef)
+            record["validation_error"] = error
+            self.epochs_since_best += counts
+            if error < self.best_error:
+                self.best_error, self.best_coef, self.epochs_since_best = error, coef.copy(), 0
+        self.history.append(record)
+        return record
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken, without the time between its parts."""
+        return self.earlier_seconds + time.perf_counter() - self.started
+
+    @property
+    def out_of_patience(self) -> bool:
+        """True when validation has not improved for ``patience`` epochs."""
+        return self.validation is not None and self.epochs_since_best >= self.patience

@@ -1,0 +1,89 @@
+"""Where a run begins: afresh, where a checkpoint was written, or where the last fit ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from . import checkpoint
+from .identity import Identity
+from .role import Role
+from .run import Run
+
+logger = logging.getLogger("dsekl")
+
+SOLVER_CLASS = "the solver's class"
+
+
+def from_checkpoint(path: Path, identity: Identity, n_features: int, warm: bool) -> Run | None:
+    """Return the run in the checkpoint file if it is this one; a finished run of something else makes way for it."""
+    run = checkpoint.read(path, n_features)
+    if run is None:
+        return None
+    assert run.identity is not None
+    differences = run.identity.differences(identity)
+    if run.finished and (differences or warm):
+        return None
+    if differences:
+        listed = ", ".join(
+            name if name in identity.data else f"{name} (was {then}, is {now})"
+            for name, (then, now) in differences.items()
+        )
+        raise ValueError(
+            f"checkpoint={os.fspath(path)!r} is of an unfinished run that differs in {listed}; set that back to go on "
+            f"with it, or {checkpoint.FIX}"
+        )
+    epochs = 0 if run.saved is None else run.saved["state"].get("epoch", 0)
+    logger.info("going on from checkpoint %s, %d epochs done", os.fspath(path), epochs)
+    return run
+
+
+def from_last_fit(
+    last: Run, identity: Identity, shape: tuple[int, ...], solver: type, roles: Mapping[str, Role]
+) -> Run:
+    """Return the last fit's run, marked where its problem has changed; other terms or rows are refused."""
+    assert last.identity is not None
+    if last.shape != shape:
+        raise ValueError(
+            f"warm_start=True goes on from {last.shape[0]} rows and {last.shape[1]} outputs, but this fit has "
+            f"{shape[0]} rows and {shape[1]} outputs; fit the same data, or set warm_start=False"
+        )
+    differences = last.identity.differences(identity)
+    found = {name: identity.role(name, roles) for name in differences}
+    if solver is not last.solver:
+        found[SOLVER_CLASS] = Role.TERMS
+    refused = [name for name, role in found.items() if role is Role.TERMS]
+    if refused:
+        raise ValueError(
+            f"warm_start=True goes on from a fit that differs in {', '.join(refused)}; fit the same rows with the same "
+            "settings, or set warm_start=False"
+        )
+    return replace(last, identity=identity, changed=Role.PROBLEM in found.values())
+
+
+def warn_if_interrupted(run: Run, path: Path | None, warm_start: bool) -> None:
+    """Say how to go on with a run that Ctrl-C has stopped."""
+    if run.settled is not None and not run.settled.whole:
+        warnings.warn(
+            "stopped by Ctrl-C while gamma was learned; the model is one epoch with the best weights so far. Call fit "
+            "again for a whole one, or give gamma and C.",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif run.monitor is not None and run.monitor.reason == "interrupted":
+        if path is not None:
+            way = f"call fit again with checkpoint={os.fspath(path)!r}"
+        elif warm_start:
+            way = "call fit again"
+        else:
+            way = "set warm_start=True, or a checkpoint, before such a fit and call fit again"
+        warnings.warn(
+            f"stopped by Ctrl-C after {len(run.monitor.history)} whole epochs; the model so far is kept. To go on from "
+            f"it, {way}.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,115 @@
+"""A fit as a value that can be kept and gone on from: what it may cost, what is settled, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.solvers import Problem, Solver, State
+from dsekl.solvers.state import array
+from dsekl.workers import ALONE, Workers
+
+from .fields import from_values
+from .identity import Identity
+from .monitor import Monitor
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When a run ends: the solver's tolerance (None: its own rule), the most epochs, and rows that judge each epoch."""
+
+    tol: float | None = None
+    max_epochs: int = 100
+    validation_fraction: float | None = None
+    """Share, or number, of the rows that are held out; None for none."""
+    patience: int = 5
+    """Epochs without an improvement on the held-out rows that end the run."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What is settled before the first step: enough to start the same run again on the same data."""
+
+    gamma: float | Floats | None = array("features", default=None)
+    C: float = 1.0
+    metric: str | None = None
+    """Which weights of the features were chosen, where gamma was learned."""
+    importances: Floats | None = array("features", default=None)
+    randomness: Mapping[str, Any] = field(default_factory=dict)
+    """State of the random numbers after all that."""
+    whole: bool = True
+    """False if Ctrl-C came while gamma was learned: good for a model now, and not to go on from."""
+
+
+class Watcher(Protocol):
+    """Who is told of a fit as it goes."""
+
+    def before_epoch(self) -> None:
+        """Hear that an epoch begins."""
+
+    def after_epoch(self, history: list[dict[str, Any]], fitted: Callable[[], Any]) -> bool:
+        """Hear of an epoch; ``fitted`` makes the fit as if it had ended here. True ends the run."""
+
+
+class Nobody:
+    """A watcher that does nothing."""
+
+    def before_epoch(self) -> None:
+        return
+
+    def after_epoch(self, history: list[dict[str, Any]], fitted: Callable[[], Any]) -> bool:
+        return False
+
+
+@dataclass
+class Run:
+    """One run: its seed, when it ends, who works and who watches; and where it stands."""
+
+    seed: int = 0
+    stopping: Stopping = field(default_factory=Stopping)
+    workers: Workers = ALONE
+    verbose: bool | int | str = False
+    watcher: Watcher = field(default_factory=Nobody)
+    keep: Callable[[Run], None] = lambda run: None
+    """Called where the state is whole, so that a checkpoint can be written."""
+    keep_if_due: Callable[[Run], None] = lambda run: None
+
+    identity: Identity | None = None
+    settled: Settled | None = None
+    state: State | None = None
+    monitor: Monitor | None = None
+    saved: dict[str, Any] | None = None
+    """Values of the state and the monitor in a checkpoint, until their problem is there to check them against."""
+    shape: tuple[int, ...] = ()
+    """Rows and outputs."""
+    solver: type | None = None
+    changed: bool = False
+    """Whether the state is one of another problem on the same rows."""
+
+    @property
+    def finished(self) -> bool:
+        """True for a run that came to its end, for good or for want of epochs."""
+        reason = (
+            self.monitor.reason if self.monitor is not None else ((self.saved or {}).get("monitor") or {}).get("reason")
+        )
+        return reason in ("tol", "validation", "max_epochs")
+
+    def take_up(self, solver: Solver[Any], problem: Problem, rng: np.random.Generator) -> tuple[State, Monitor]:
+        """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones."""
+        if self.saved is not None:
+            self.state = from_values(solver.state_type, self.saved["state"], problem.sizes, "the state")
+            self.monitor = from_values(Monitor, self.saved["monitor"], problem.sizes, "the monitor")
+            self.saved = None
+        if self.state is None:
+            self.state = solver.start(problem, rng)
+        elif self.changed:
+            self.state = solver.adapt(problem, self.state)
+        if self.monitor is None:
+            self.monitor = Monitor(first_epoch=self.state.epoch)
+        return self.state, self.monitor

@@ -1,0 +1,9 @@
+"""Where and over what hyperparameters are searched: regions of the data at full density, and a lattice of widths and C."""
+
+from .lattice import C_STEP, WIDTH_STEP, Lattice, Setting
+from .regions import FEWEST_REGION_ROWS, Region, draw_regions, draw_splits, region_rows
+
+__all__ = [
+    "C_STEP", "FEWEST_REGION_ROWS", "WIDTH_STEP", "Lattice", "Region", "Setting", "draw_regions", "draw_splits",
+    "region_rows",
+]  # fmt: skip

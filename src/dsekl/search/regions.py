@@ -1,0 +1,82 @@
+"""Parts of the data at full density, with rows held out that no weights were learned from.
+
+The best width of a kernel shrinks as the rows grow denser, so it must not be chosen on a subsample. A subtree of the
+spatial tree is a part of the space with all the rows in it. Few rows are one region, split in several ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.gram.tree import Points, random_subtrees
+from dsekl.losses import Loss
+from dsekl.rows import DenseRows
+
+REGION_ROWS, RIDGE_REGION_ROWS, FEWEST_REGION_ROWS = 3_000, 1_500, 1_000
+"""Rows of a region: fewer for many outputs, each of which costs their square, and for ridge, which costs their cube."""
+
+FOLDS = 5
+"""Ways in which few rows are split."""
+
+HELD_OUT = 0.1
+"""Share of many rows that is held out."""
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Rows to fit, rows to judge by, and the split that holds these out."""
+
+    fitted: Places
+    held_out: Places
+    split: int
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Rows times one number per feature, a few at a time: what the regions are cut from."""
+
+    rows: DenseRows
+    scale: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, wanted: Any, /) -> NDArray[np.float32]:
+        """Return some rows, or their entries in one column."""
+        scale = self.scale[wanted[1]] if isinstance(wanted, tuple) else self.scale
+        return np.asarray(np.asarray(self.rows[wanted], dtype=np.float32) * scale)
+
+
+def region_rows(loss: Loss, n_outputs: int) -> int:
+    """Return how many rows a region may have."""
+    if loss.quadratic:
+        return RIDGE_REGION_ROWS
+    return max(FEWEST_REGION_ROWS, int(REGION_ROWS / np.sqrt(n_outputs)))
+
+
+def draw_splits(n: int, size: int, rng: np.random.Generator) -> list[Places]:
+    """Return the rows that each split holds out: one split of many rows, several of at most ``size``."""
+    order = rng.permutation(n)
+    parts = np.array_split(order, FOLDS) if n <= size else [order[: max(1, round(HELD_OUT * n))]]
+    return [np.sort(part) for part in parts]
+
+
+def draw_regions(
+    splits: list[Places], n: int, points: Callable[[], Points], size: int, count: int,
+    rng: np.random.Generator,
+) -> list[Region]:  # fmt: skip
+    """Return the whole of few rows for each split, or up to ``count`` regions of at most ``size`` rows of many."""
+    held_out = np.zeros(n, dtype=bool)
+    if len(splits) > 1:
+        return [Region(np.setdiff1d(np.arange(n), part), part, k) for k, part in enumerate(splits)]
+    held_out[splits[0]] = True
+    parts = [np.sort(rows) for rows in random_subtrees(points(), size, count, rng)]
+    regions = [Region(rows[~held_out[rows]], rows[held_out[rows]], 0) for rows in parts]
+    return [region for region in regions if len(region.fitted) and len(region.held_out)]

@@ -1,0 +1,75 @@
+"""The gradient on a block of the kernel matrix, which both of the paper's algorithms step along.
+
+For ``E = sum_i weights_i loss(y_i, f_i) + lambda |coef|^2`` (the paper's eq. 4 with its norm squared, as its
+gradient needs) and ``f = K[rows, cols] coef[cols]``::
+
+    dE / dcoef[cols] = K[rows, cols].T  weights loss'(y, f)  +  2 lambda coef[cols]
+
+At fixed cols this is unbiased over random rows. It is biased over random cols, because the loss is not linear
+in f: the expected gradient is that of the expected loss of randomly thinned expansions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.gram import Columns, row_blocks, times, transposed_times
+
+from .solver import Problem
+from .state import Floats
+
+BLOCK_BYTES = 2**24
+"""A block of this size is worth the few calls from Python that it takes, and still fits a large cache."""
+
+MOST_PROBED = 1000
+POWER_STEPS = 20
+
+
+def rows_a_block(problem: Problem, n_cols: int, n_workers: int) -> int:
+    """Return how many rows a block should have: within the budget of one worker, and small enough to stay cached."""
+    in_budget = problem.gram.chunk_rows(n_cols * n_workers)
+    return max(1, min(in_budget, BLOCK_BYTES // (4 * n_cols)))
+
+
+def steepness(problem: Problem) -> float:
+    """Return the loss's curvature; a loss with a kink turns by its whole slope within the scale of the targets."""
+    scale = float(np.abs(problem.targets).mean())
+    return problem.loss.curvature or 1.0 / max(scale, np.finfo(np.float64).tiny)
+
+
+def safe_step(problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> float:
+    """Return one over the curvature of a step's objective, the largest step that cannot overshoot.
+
+    The curvature is that of the loss times the largest eigenvalue of ``K[rows, cols].T K[rows, cols]``, found by
+    power iteration on a part of the block of at most a thousand rows and cols, plus that of the penalty.
+    """
+    some_rows, some_cols = rows[:MOST_PROBED], cols[:MOST_PROBED]
+    K = problem.gram.columns(some_cols).block(some_rows).astype(np.float64)
+    vector = np.full(len(some_cols), 1.0 / np.sqrt(len(some_cols)))
+    eigenvalue = 0.0
+    for _ in range(POWER_STEPS):
+        vector = K.T @ (K @ vector)
+        eigenvalue = float(np.linalg.norm(vector))
+        if not 0.0 < eigenvalue < np.inf:
+            break
+        vector /= eigenvalue
+    share = (len(rows) / len(some_rows)) * (len(cols) / len(some_cols))
+    return 1.0 / (float(problem.weights.max()) * steepness(problem) * share * eigenvalue + 2.0 * problem.penalty)
+
+
+def data_gradient(
+    problem: Problem, columns: Columns, rows: NDArray[np.intp], coef: Floats, n_workers: int = 1
+) -> tuple[Floats, float]:
+    """Return ``K[rows, cols].T weights loss'(y, f)`` and the rows' summed loss, with f from these cols alone.
+
+    Each kernel value is computed once: a block of rows gives f, then its share of the gradient.
+    """
+    gradient = np.zeros_like(coef)
+    total = 0.0
+    for part, K in row_blocks(columns, rows, rows_a_block(problem, len(coef), n_workers)):
+        f = times(K, coef)
+        y, weights = problem.targets[rows[part]], problem.weights[rows[part], None]
+        total += float((weights * problem.loss.value(y, f)).sum())
+        gradient += transposed_times(K, weights * problem.loss.gradient(y, f))
+    return gradient, total

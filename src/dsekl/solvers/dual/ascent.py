@@ -1,0 +1,298 @@
+"""Block dual ascent: the exact kernel machine, with a certificate.
+
+For a convex loss and the norm of the kernel's space, the dual is ``min over coef of 1/2 coef' K coef + sum_i
+conjugate(y_i, coef_i, C_i)``: separable but for K. With the predictions ``F = K coef`` kept for every row, a step is::
+
+    block <- some rows whose own best step would move them
+    K[block, block] <- kernel values
+    coordinate descent on the block
+    F <- F + K[:, block] (change of coef[block])
+
+It is doubly stochastic in the paper's sense (a random block of rows, and the centres that the kernel can reach) and has
+no step size. F gives each row's violation of its optimality condition for free, so settled rows cost nothing, and at
+the end of each epoch the duality gap: a bound on how far the objective is from the optimum that no sampled method has.
+
+No work is done that the answer does not need. The run starts on a random sixteenth of the rows and doubles it; the
+rows that come later enter with their predictions. Rows whose coefficient would stay where it is even if their
+prediction were noticeably wrong leave the active set: F is not kept up for them. When the active rows are solved, the
+others are predicted anew; only then is the gap a certificate, and violators are reactivated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from sklearn.base import BaseEstimator
+
+from dsekl.sampling import draw_blocks
+
+from ..solver import Problem, Verdict, require
+from ..state import Floats
+from .acceleration import accelerate
+from .block import descend, solve_squared, violations
+from .certificate import certify, feasible, indefinite
+from .dual_state import DualPlan, DualState
+from .shrinking import Conditions, confirmed_slack
+
+COARSE, FINE = 0.05, 1e-5
+"""Violations that are left alone, as a share of a row's first step: at first, halved each epoch, down to the other."""
+
+TOLERATED_SHARE = 0.05
+"""Share of the rows leaving the active set in an epoch that may be wrong to do so; a tenth when they are too many."""
+
+WIDEST_GAP = 0.3
+"""No run ends of itself further from the optimum than this."""
+
+OPTIMISM = 1.25
+"""What the gap turns out to be, over its estimate while rows were inactive: about 1.2 on MNIST."""
+
+TRUST = 1 / 32
+"""How far the estimate may fall below the last exact gap before the inactive rows are looked at again."""
+
+FEWEST_ROWS = 4_000
+"""Samples smaller than this are not worth a stage of their own."""
+
+SWEEPS_OF_ONE_BLOCK = 25
+"""Factor of the sweeps where all rows are in one block: nothing outside waits for them, so they may go on."""
+
+INNER_PRECISION = 0.1
+"""Violations that a block leaves alone, over those that put a row into it."""
+
+
+@dataclass
+class DualAscent(BaseEstimator):
+    """Block dual ascent.
+
+    Parameters
+    ----------
+    block_size : int
+        Rows in a block.
+    most_sweeps : int
+        Sweeps of coordinate descent over a block.
+    grow : bool
+        Start on a random sample of the rows and double it, instead of on all.
+    shrink : bool
+        Keep predictions up to date only for the active set: rows whose coefficients may still move.
+    """
+
+    block_size: int = 2048
+    most_sweeps: int = 20
+    grow: bool = True
+    shrink: bool = True
+
+    state_type: ClassVar = DualState
+
+    def validate(self) -> None:
+        require(self.block_size >= 1, self, "block_size", "at least 1, e.g. 2048")
+        require(self.most_sweeps >= 1, self, "most_sweeps", "at least 1, e.g. 20")
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
+        if not problem.gram.symmetric:
+            raise ValueError("solver='dual' needs expansion='empirical': it has one coefficient for each training row")
+        shape = (problem.n_rows, problem.n_outputs)
+        rank = rng.permutation(problem.n_rows)
+        size = problem.n_rows
+        while self.grow and size > 2 * FEWEST_ROWS and size > problem.n_rows // 16:
+            size //= 2
+        nothing, diagonal = np.zeros(shape), problem.gram.diagonal()
+        first = violations(problem.targets, problem.C * problem.weights, nothing, nothing, diagonal, problem.loss)
+        return DualState(
+            np.zeros(shape),
+            rng,
+            F=np.zeros(shape),
+            C=problem.C,
+            rank=rank,
+            size=size,
+            active=rank < size,
+            diagonal=diagonal,
+            scale=float(first.mean()),
+            threshold=COARSE,
+            tolerated_share=TOLERATED_SHARE,
+        )
+
+    def adapt(self, problem: Problem, state: DualState) -> DualState:
+        counts = dict(epoch=state.epoch, step=state.step, evaluations=state.evaluations)
+        coef = feasible(problem, state.coef, state.C)
+        adapted = replace(self.start(problem, state.rng), coef=coef, size=problem.n_rows, **counts)
+        _predict(problem, adapted, np.arange(problem.n_rows))
+        return adapted
+
+    def epoch(self, problem: Problem, state: DualState) -> Iterator[float]:
+        """Meet every active row that violates its optimality condition, once; then let rows in and out."""
+        rows = _ActiveRows(problem, state)
+        if state.plan is None:
+            state.plan = rows.plan(self)
+        yield from rows.run(self, state.plan)
+        slack = rows.confirmed_slack(state.plan) if self.shrink else np.inf
+        if state.size < problem.n_rows:
+            _grow(problem, state)
+        else:
+            if problem.loss.quadratic:
+                accelerate(problem, state)
+            state.threshold = min(state.threshold, max(FINE, 0.5 * state.threshold))
+        if np.isfinite(slack):
+            now = _ActiveRows(problem, state)
+            state.active[now.rows[now.conditions().settled(slack)]] = False
+        state.end_epoch()
+        self._measure_gap(problem, state)
+
+    def judge(self, problem: Problem, state: DualState) -> Verdict:
+        return Verdict("gap", state.gap, state.goal)
+
+    def coefficients(self, problem: Problem, state: DualState) -> Floats:
+        return state.coef.copy()
+
+    def _measure_gap(self, problem: Problem, state: DualState) -> None:
+        """Measure the gap: an estimate will do while it is far above the goal, else all rows become active first."""
+        state.goal = _default_tol(problem, state) if problem.tol is None else problem.tol
+        if state.size < problem.n_rows:
+            state.gap = np.inf
+            return
+        _take_certificate(problem, state)
+        inactive = np.flatnonzero(~state.active)
+        if len(inactive):
+            estimate = OPTIMISM * state.gap
+            if state.change > 0 and estimate >= max(state.goal, TRUST * state.exact_gap):
+                state.gap = estimate
+                return
+            _predict(problem, state, inactive)
+            _take_certificate(problem, state)
+            if state.gap > estimate:
+                state.tolerated_share *= 0.1
+        state.exact_gap = state.gap
+        if state.change == 0:
+            # Nothing is left to do at this threshold, and the gap may still be above the goal.
+            state.threshold *= 0.5
+
+
+def _default_tol(problem: Problem, state: DualState) -> float:
+    """Return the gap at which predictions have settled, as a share of the loss that rows had before they joined.
+
+    The gap is relative to the objective on the training rows. Where that is far below the loss of rows not yet seen,
+    because the model can fit all it sees, they settle at a wider gap.
+    """
+    unseen = problem.C * float(problem.weights.sum()) * state.unseen_loss
+    widening = max(1.0, unseen / state.primal) if state.primal > 0 else 1.0
+    return min(WIDEST_GAP, problem.loss.settled_gap * widening)
+
+
+def _take_certificate(problem: Problem, state: DualState) -> None:
+    found = certify(problem, state)
+    state.gap, state.primal, state.loss_sum, state.loss_weight = found.gap, found.primal, found.loss, found.weight
+
+
+def _grow(problem: Problem, state: DualState) -> None:
+    """Double the sample; the rows that join are predicted by the model that has not seen them."""
+    larger = problem.n_rows if 2 * state.size > problem.n_rows - FEWEST_ROWS else 2 * state.size
+    newcomers = np.flatnonzero((state.rank >= state.size) & (state.rank < larger))
+    state.size = larger
+    _predict(problem, state, newcomers)
+    losses = problem.loss.value(problem.targets[newcomers], state.F[newcomers]).sum(axis=1)
+    state.unseen_loss = float(np.average(losses, weights=problem.weights[newcomers]))
+
+
+def _predict(problem: Problem, state: DualState, rows: NDArray[np.intp]) -> None:
+    """Compute F anew for some rows and make them active."""
+    support = np.flatnonzero(state.coef.any(axis=1))
+    f = np.zeros((len(rows), state.coef.shape[1]))
+    state.evaluations += problem.gram.with_rows(rows).add_product(support, state.coef[support], f)
+    state.F[rows] = f
+    state.active[rows] = True
+
+
+class _ActiveRows:
+    """One epoch's view of the active set: its points gathered once, its predictions in one array."""
+
+    def __init__(self, problem: Problem, state: DualState) -> None:
+        self.problem, self.state, self.rows = problem, state, np.flatnonzero(state.active)
+        everything = len(self.rows) == problem.n_rows
+        self.gram = problem.gram if everything else problem.gram.with_rows(self.rows)
+        self.f = state.F if everything else state.F[self.rows]
+        self.y = problem.targets[self.rows]
+        self.C = problem.C * problem.weights[self.rows]
+        self.diagonal = state.diagonal[self.rows]
+        self.small = state.threshold * state.scale
+
+    def violators(self, among: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return which of the rows (numbers within the active set) would move their prediction noticeably."""
+        coef = self.state.coef[self.rows[among]]
+        sides = self.y[among], self.C[among], coef, self.f[among], self.diagonal[among]
+        return among[violations(*sides, self.problem.loss) > self.small]
+
+    def plan(self, solver: DualAscent) -> DualPlan:
+        """Draw the epoch's blocks, of the rows that are wrong now; note how the rows stand before it."""
+        everyone = np.arange(len(self.rows))
+        wrong = self.violators(everyone)
+        if len(wrong) and len(everyone) <= solver.block_size:
+            # One block holds all active rows, and solves their problem whole.
+            blocks = [everyone]
+        else:
+            blocks = draw_blocks(self.state.rng, wrong, solver.block_size, in_order=np.isfinite(self.gram.reach))
+        ends = np.cumsum([len(block) for block in blocks], dtype=np.intp)
+        joined = np.concatenate([*blocks, wrong[:0]])
+        return DualPlan(self.state.coef.copy(), f=self.f.copy(), blocks=joined, ends=ends)
+
+    def run(self, solver: DualAscent, plan: DualPlan) -> Iterator[float]:
+        """Take the steps that the plan has left."""
+        blocks = np.split(plan.blocks, plan.ends[:-1])
+        while plan.done < len(plan.ends):
+            block = blocks[plan.done]
+            if len(self.rows) > solver.block_size:
+                block = self.violators(block)
+            if len(block):
+                self.step(solver, block)
+                self.state.step += 1
+                self.keep()
+            plan.done += 1
+            yield plan.done / len(blocks)
+
+    def step(self, solver: DualAscent, block: NDArray[np.intp]) -> None:
+        """Solve one block, and carry its change to the predictions of all active rows."""
+        cols = self.rows[block]
+        K = self.gram.block(block, cols)
+        before = self.state.coef[cols]
+        after = before.copy()
+        if self.problem.loss.quadratic:
+            try:
+                solve_squared(K, self.y[block], self.C[block], after, self.f[block])
+            except LinAlgError as error:
+                raise indefinite(self.problem, "a negative eigenvalue of a block") from error
+        else:
+            alone = len(self.rows) <= solver.block_size
+            most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
+
+            def one_output(o: int) -> None:
+                coef, f = np.ascontiguousarray(after[:, o]), self.f[block, o].astype(K.dtype)
+                y = np.ascontiguousarray(self.y[block, o])
+                small = INNER_PRECISION * self.small
+                descend(K, y, self.C[block], coef, f, self.problem.loss, most_sweeps, small)
+                after[:, o] = coef
+
+            self.problem.workers.map(one_output, range(after.shape[1]))
+        change = after - before
+        moved = np.flatnonzero(change.any(axis=1))
+        self.state.coef[cols] = after
+        self.state.evaluations += K.size
+        self.state.evaluations += self.gram.add_product(cols[moved], change[moved], self.f)
+
+    def keep(self) -> None:
+        """Put the predictions of the active rows back among all."""
+        if self.f is not self.state.F:
+            self.state.F[self.rows] = self.f
+
+    def conditions(self) -> Conditions:
+        """Return the optimality conditions of the rows as they are now."""
+        coef, f = self.state.coef[self.rows], self.f.copy()
+        return Conditions.of(self.problem, self.rows, coef, f, self.diagonal)
+
+    def confirmed_slack(self, plan: DualPlan) -> float:
+        """Return the slack by which the right rows could have left the active set before the epoch."""
+        before = Conditions.of(self.problem, self.rows, plan.coef[self.rows], plan.f, self.diagonal)
+        now = self.conditions()
+        moved = (now.coef != before.coef).any(axis=1) | (now.violations() > self.small)
+        return confirmed_slack(before, moved, self.state.tolerated_share)

@@ -1,0 +1,98 @@
+"""A block of the dual: coordinate descent, compiled, and for the squared loss its exact solution.
+
+The block's kernel values are in memory; each step solves one coordinate exactly through the loss's ``dual_step`` and
+carries the change to the block's predictions.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import float64, njit, types
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from dsekl.compiled import NUMBER, compiled, matrix, pointer, vector
+from dsekl.losses import Loss
+
+Floats = NDArray[np.float64]
+
+ROUNDING = {"float32": 1e-6, "float64": 1e-15}
+
+STEP = float64(float64, float64, float64, float64, float64, float64)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _carry(f: Any, K_row: Any, change: Any) -> None:
+    for j in range(f.size):
+        f[j] += K_row[j] * change
+
+
+@njit(cache=True, nogil=True)
+def _descend(K: Any, y: Any, C: Any, coef: Any, f: Any, step: Any, shape: Any, most_sweeps: Any, small: Any) -> None:
+    """Sweep over the coordinates until none moves its prediction by more than ``small``."""
+    for _ in range(most_sweeps):
+        largest = 0.0
+        for i in range(coef.size):
+            new = step(y[i], coef[i], float(f[i]), float(K[i, i]), C[i], shape)
+            change = new - coef[i]
+            if change != 0.0:
+                coef[i] = new
+                _carry(f, K[i], K.dtype.type(change))
+                largest = max(largest, abs(change) * K[i, i])
+        if largest <= small:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _violations(y: Any, C: Any, coef: Any, f: Any, diagonal: Any, step: Any, shape: Any, out: Any) -> None:
+    for i in range(coef.shape[0]):
+        worst = 0.0
+        for o in range(coef.shape[1]):
+            new = step(y[i, o], coef[i, o], f[i, o], diagonal[i], C[i], shape)
+            worst = max(worst, abs(new - coef[i, o]) * diagonal[i])
+        out[i] = worst
+
+
+@lru_cache(maxsize=4)
+def _descend_for(dtype: str) -> Any:
+    number, floats = NUMBER[dtype], vector(float64)
+    block = (matrix(number), floats, floats, floats, vector(number))
+    return compiled(_descend, types.void(*block, types.FunctionType(STEP), float64, types.intp, float64))
+
+
+@lru_cache(maxsize=1)
+def _violations_compiled() -> Any:
+    floats, table = vector(float64), matrix(float64)
+    rows = (table, floats, table, table, floats)
+    return compiled(_violations, types.void(*rows, types.FunctionType(STEP), float64, floats))
+
+
+def descend(
+    K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[Any], loss: Loss, most_sweeps: int, small: float
+) -> None:
+    """Descend on one output of a block; ``coef`` moves in place. ``f`` is scratch in the type of K."""
+    step = pointer(loss.dual_step(), STEP)
+    _descend_for(K.dtype.name)(K, y, C, coef, f, step, loss.shape, most_sweeps, small)
+
+
+def violations(y: Floats, C: Floats, coef: Floats, f: Floats, diagonal: Floats, loss: Loss) -> Floats:
+    """Return how far each row's best own step would move its prediction, the most over outputs."""
+    out = np.empty(len(coef))
+    _violations_compiled()(y, C, coef, f, diagonal, pointer(loss.dual_step(), STEP), loss.shape, out)
+    return out
+
+
+def solve_squared(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: Floats) -> None:
+    """Squared loss: the block's optimum in one Cholesky solve, ``(K + 1/C) change = y - f - coef / C``.
+
+    A trace of a ridge keeps rounded kernel values positive definite; where the right side is 0 nothing changes, with
+    it or without it.
+    """
+    ridge = ROUNDING[K.dtype.name] * float(np.trace(K))
+    K = K.copy()
+    K[np.diag_indices_from(K)] += 1.0 / C + ridge
+    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    coef += cho_solve(factor, y - f - coef / C[:, None], check_finite=False)

@@ -1,0 +1,72 @@
+"""Where a run stands: one typed dataclass for each solver, whole after every step.
+
+A field that holds an array says which shape, type and range it has, in the sizes of its problem. So a state can be
+written to a checkpoint field by field, and what comes back can be checked before anything is computed from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an array must be: its shape in named sizes ("any" for a size that nothing else gives), type and range."""
+
+    shape: tuple[str, ...]
+    dtype: str = "float64"
+    below: str | None = None
+    """For indices: the size that they must stay below."""
+
+
+def array(*shape: str, dtype: str = "float64", below: str | None = None, default: object = MISSING) -> Any:
+    """Declare a field that holds an array; sizes are "rows", "terms", "outputs" or "any"."""
+    return field(default=default, metadata={"form": Form(shape, dtype, below)})
+
+
+@dataclass
+class Plan:
+    """The epoch that is under way: the coefficients at its start, and how many of its steps are done."""
+
+    coef: Floats = array("terms", "outputs")
+    done: int = 0
+
+
+@dataclass
+class State:
+    """What every solver's state has. Between epochs there is no plan."""
+
+    coef: Floats = array("terms", "outputs")
+    rng: np.random.Generator
+    epoch: int = 0
+    step: int = 0
+    evaluations: int = 0
+    change: float = 0.0
+    """How far the last epoch moved the coefficients, in the L2 norm."""
+    loss_sum: float = 0.0
+    loss_weight: float = 0.0
+    plan: Plan | None = None
+
+    def end_epoch(self) -> None:
+        """Count the epoch and forget its plan."""
+        assert self.plan is not None
+        self.change = float(np.linalg.norm(self.coef - self.plan.coef))
+        self.plan = None
+        self.epoch += 1
+
+    def add_loss(self, total: float, weight: float) -> None:
+        """Count the loss of some rows toward the epoch's training loss."""
+        self.loss_sum += total
+        self.loss_weight += weight
+
+    def training_loss(self) -> float:
+        """Return the mean loss over the rows seen since the last call."""
+        mean = float(self.loss_sum / self.loss_weight) if self.loss_weight else float("nan")
+        self.loss_sum = self.loss_weight = 0.0
+        return mean

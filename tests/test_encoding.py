@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dsekl.data import DataFileError, open_table
-from dsekl.data import columns as columns_module
-from dsekl.data import contract as contract_module
+from dsekl.data import DataFileError, column_encodings, open_table
 from dsekl.data import encoding as encoding_module
-from dsekl.data.columns import NumberLearner
+from dsekl.data import table as table_module
+from dsekl.data.column_encodings import NumberLearner
 from dsekl.data.folder import read_folder, write_folder
 from dsekl.data.recipe import Options, Recipe, learn
-from dsekl.data.training import load_training
+from dsekl.data.training_data import load_training
 
 
 def write(folder: Path, text: str, name: str = "train.csv") -> Path:
@@ -122,7 +121,7 @@ def test_only_the_most_frequent_levels_have_features_and_a_note_says_so(tmp_path
 
 
 def test_too_many_texts_to_count_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_module, "MOST_DIFFERENT_TEXTS", 3)
+    monkeypatch.setattr(column_encodings, "MOST_DIFFERENT_TEXTS", 3)
     path = write(tmp_path, "city,size,y\n" + "".join(f"c{i % 5},{i},{i % 2}\n" for i in range(20)))
     recipe, _, _ = taught(path)
     assert recipe.encoder.features == ["size"]
@@ -158,7 +157,7 @@ def test_medians_of_a_sample_do_not_depend_on_the_chunks(tmp_path: Path, monkeyp
     values = np.random.default_rng(0).standard_normal(500)
     path = write(tmp_path, "a,y\n" + "".join(f"{v},{i % 2}\n" for i, v in enumerate(values)))
     whole, _, _ = taught(path)
-    monkeypatch.setattr(contract_module, "MOST_ROWS", 7)
+    monkeypatch.setattr(table_module, "MOST_ROWS", 7)
     assert taught(path)[0].to_dict() == whole.to_dict()
     (column,) = whole.encoder.to_dict()["columns"]
     assert column["fill"] != np.median(values)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from dsekl.data import DataFileError, SparseTable, Table, open_table
-from dsekl.data import contract as contract_module
+from dsekl.data import table as table_module
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
 
@@ -143,7 +143,7 @@ def test_missing_values_are_not_numbers(tmp_path: Path) -> None:
 
 
 def test_chunks_cut_no_quoted_field_and_places_stay_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract_module, "MOST_ROWS", 2)
+    monkeypatch.setattr(table_module, "MOST_ROWS", 2)
     path = write(tmp_path, 'a,b\n1,2\n3,4\n5,"x\ny\nz"\n\n6,7\n8,9,10\n')
     with pytest.raises(DataFileError, match=r"table\.csv:9: has 3 fields, not 2"):
         rows(opened(path))
@@ -282,7 +282,7 @@ def test_a_bad_line_of_svmlight_is_named(tmp_path: Path, line: str, reason: str)
 
 
 def test_reading_takes_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract_module, "CELLS", 2**12)
+    monkeypatch.setattr(table_module, "CELLS", 2**12)
 
     def peak(n_rows: int) -> int:
         path = write(tmp_path, "a,b,c,d\n" + "1,2,x,4\n" * n_rows)

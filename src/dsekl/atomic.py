@@ -7,10 +7,11 @@ its process, so that the drafts of processes that were killed can be told from t
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -40,14 +41,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextmanager
 def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """As ``replacing``, for text in UTF-8 with line ends as they are written."""
-    import io
-
     with replacing(path) as file, io.TextIOWrapper(file, "utf-8", newline="", write_through=True) as text:
         yield text
         text.detach()
 
 
-def _opener(path: Path):  # type: ignore[no-untyped-def]
+def _opener(path: Path) -> Callable[[str, int], int]:
+    """Return what opens the draft: with the permissions of the file that it replaces, and never through a link."""
     permissions = path.stat().st_mode & 0o777 if path.exists() else PERMISSIONS
     return lambda name, flags: os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), permissions)
 

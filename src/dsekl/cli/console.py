@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
-from dsekl.data.contract import Watch
+from dsekl.data.table import Watch
 
 WIDTH_OF_PIPES = 120
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from dsekl.data.recipe import Options
-from dsekl.data.training import load_training
+from dsekl.data.training_data import load_training
 
 from . import options as o
 from .console import Voice

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from dsekl.data.recipe import Recipe
-from dsekl.data.training import load_training
+from dsekl.data.training_data import load_training
 
 from . import options as o
 from .console import UsageError, Voice, pairs, size

@@ -13,12 +13,12 @@ from typing import IO, Annotated, Any
 import numpy as np
 import typer
 
+from dsekl.atomic import replacing_text
 from dsekl.data import SparseTable, open_table
-from dsekl.data.contract import Chunk
+from dsekl.data.fields import as_text
 from dsekl.data.layout import find_column
 from dsekl.data.recipe import Recipe, Rows
-from dsekl.data.values import as_text
-from dsekl.data.whole import whole_file
+from dsekl.data.table import Chunk
 
 from . import options as o
 from .console import UsageError, Voice, pairs
@@ -112,5 +112,5 @@ def _opened(output: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
     else:
-        with whole_file(output) as file:
+        with replacing_text(output) as file:
             yield file

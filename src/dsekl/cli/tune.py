@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dsekl.data.training import load_training
+from dsekl.data.training_data import load_training
 
 from . import options as o
 from .console import UsageError, Voice, grid

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from .arrays import ArrayTable
 from .compression import opened
-from .contract import Chunk, SparseChunk, Table
 from .delimited import DelimitedTable
 from .errors import DataFileError
 from .parquet import ParquetTable
 from .svmlight import SparseTable, looks_sparse
+from .table import Chunk, SparseChunk, Table
 
 __all__ = ["Chunk", "DataFileError", "SparseChunk", "SparseTable", "Table", "open_table"]
 

@@ -14,10 +14,10 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .compression import opened
-from .contract import Chunk, row_place, rows_within_bounds
 from .dialect import column_names
 from .errors import DataFileError
-from .values import Column
+from .fields import Column
+from .table import Chunk, row_place, rows_within_bounds
 
 ROWS, TARGETS = "X", "y"
 """The names of the arrays in an archive."""

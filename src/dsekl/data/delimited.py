@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from .compression import opened
-from .contract import Chunk, rows_within_bounds
 from .dialect import SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
 from .errors import DataFileError
-from .values import Column, is_missing, is_number
+from .fields import Column, is_missing, is_number
+from .table import Chunk, rows_within_bounds
 
 
 class DelimitedTable:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .columns import NumberColumn, NumberLearner, TextColumn, TextLearner, finite
-from .contract import Chunk
-from .values import Numbers, is_missing, is_number
+from .column_encodings import NumberColumn, NumberLearner, TextColumn, TextLearner, finite
+from .fields import Numbers, is_missing, is_number
+from .table import Chunk
 
 SAMPLE_ROWS, SAMPLE_CELLS = 2**14, 2**24
 """Rows from which medians are taken, fewer for many columns: all of a smaller table, random ones of a larger."""

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .contract import Table, Watch, unwatched
 from .errors import DataFileError
 from .recipe import Recipe
 from .sparse_encoding import SparseEncoder
 from .svmlight import SparseTable
+from .table import Table, Watch, unwatched
 
 X_FILE, Y_FILE, RECIPE_FILE = "X.npy", "y.npy", "table.json"
 

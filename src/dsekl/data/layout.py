@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .contract import Table
 from .errors import DataFileError
+from .table import Table
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .contract import Chunk, row_place, rows_within_bounds
 from .errors import DataFileError
-from .values import Column
+from .fields import Column
+from .table import Chunk, row_place, rows_within_bounds
 
 
 class ParquetTable:

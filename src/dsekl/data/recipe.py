@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import Chunk, SparseChunk, Table, Watch, unwatched
 from .delimited import DelimitedTable
 from .encoding import EncoderLearner, TableEncoder, text_columns
 from .errors import DataFileError
+from .fields import Column
 from .layout import Layout, find_column
 from .sparse_encoding import SparseEncoder, SparseLearner
 from .svmlight import SparseTable
+from .table import Chunk, SparseChunk, Table, Watch, unwatched
 from .target import CLASSIFICATION, Target, TargetLearner
-from .values import Column
 
 VERSION = 1
 SPARSE_TARGET = "label"

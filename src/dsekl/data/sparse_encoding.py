@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import SparseChunk
+from .table import SparseChunk
 
 MOST_DENSE_COLUMNS = 256
 LEAST_DENSE_SHARE = 1 / 3

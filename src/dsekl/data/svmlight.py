@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from .compression import opened
-from .contract import SparseChunk
 from .errors import DataFileError
+from .table import SparseChunk
 
 _LINE = re.compile(rb" *[-+.\d]\S*( +qid:\d+)?(?P<entries>( +\d+:\S+)*) *(#.*)?$")
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import Chunk, SparseChunk
 from .errors import DataFileError
-from .values import Numbers, as_text
+from .fields import Numbers, as_text
+from .table import Chunk, SparseChunk
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 

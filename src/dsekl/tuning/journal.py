@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dsekl.data.whole import whole_file
+from dsekl.atomic import replacing_text
 
 HASHED_ROWS = 2**14
 
@@ -43,7 +43,7 @@ class Journal:
     def __setitem__(self, name: str, finding: Any) -> None:
         self._found[name] = finding
         if self._path is not None:
-            with whole_file(self._path) as file:
+            with replacing_text(self._path) as file:
                 json.dump({"identity": self._identity, "found": self._found}, file)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from . import open_table
-from .contract import Watch, unwatched
 from .errors import DataFileError
 from .folder import read_folder
 from .recipe import Options, Recipe, learn
+from .table import Watch, unwatched
 
 
 def load_training(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .errors import DataFileError
-from .values import Column, Numbers, as_numbers, as_texts
+from .fields import Column, Numbers, as_numbers, as_texts
 
 CELLS = 2**20
 """Entries that a chunk may have: what bounds the memory of everything that streams."""

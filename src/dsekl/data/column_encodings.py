@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .contract import Chunk
-from .values import Numbers
+from .fields import Numbers
+from .table import Chunk
 
 FEWEST_ROWS_OF_LEVEL = 2
 """A text seen less often in the training rows has no feature of its own."""

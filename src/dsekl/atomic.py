@@ -41,9 +41,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextmanager
 def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """As ``replacing``, for text in UTF-8 with line ends as they are written."""
-    with replacing(path) as file, io.TextIOWrapper(file, "utf-8", newline="", write_through=True) as text:
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
         yield text
-        text.detach()
+        text.detach()  # which leaves the file open: it has yet to be flushed to the disk
 
 
 def _opener(path: Path) -> Callable[[str, int], int]:

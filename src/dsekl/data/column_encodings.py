@@ -1,29 +1,31 @@
-"""What is learned of one column of a table, and how its values become numbers.
+"""The encoding of one column, and how it is learned.
 
-A column of numbers is one feature; missing values become the median of the training rows and, where training rows had
-any, a second feature marks them. A column of texts is one feature per level, 1 for the row's own.
+A numeric column is one feature: missing values are imputed by the median of the training rows and, where training rows
+had any, a second feature is their missing-value indicator. A categorical column is one-hot encoded.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from .fields import Numbers
+from .messages import Message
 from .table import Chunk
 
-FEWEST_ROWS_OF_LEVEL = 2
-"""A text seen less often in the training rows has no feature of its own."""
+MIN_FREQUENCY = 2
+"""Training rows that a category needs to have a feature of its own."""
 
-MOST_DIFFERENT_TEXTS = 100_000
-"""A column of more texts than these cannot be counted in bounded memory, and is left out."""
+MOST_COUNTED_CATEGORIES = 100_000
+"""A column with more categories cannot be counted in bounded memory, and is left out."""
 
 
 @dataclass(frozen=True)
-class NumberColumn:
-    """A column of numbers: ``(value - centre) / scale``, and 1 for a missing value where training rows had such."""
+class NumericColumn:
+    """A numeric column: ``(value - centre) / scale``, and a missing-value indicator if ``missing``."""
 
     name: str
     fill: float
@@ -35,47 +37,71 @@ class NumberColumn:
     def features(self) -> list[str]:
         return [self.name, f"{self.name} missing"] if self.missing else [self.name]
 
-    def encode(self, chunk: Chunk, out: Numbers, unseen: Counter[str]) -> None:
-        """Write the features of the rows into ``out``, which holds zeros."""
+    def encode(self, chunk: Chunk, out: Numbers) -> int:
+        """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
         values = finite(chunk, self.name)
         absent = np.isnan(values)
         out[:, 0] = (np.where(absent, self.fill, values) - self.centre) / self.scale
         if self.missing:
             out[:, 1] = absent
+        return 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "kind": "number", "name": self.name, "fill": self.fill, "missing": self.missing, "centre": self.centre,
+            "scale": self.scale,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class TextColumn:
-    """A column of texts: a feature per level, one for missing values and one for all other texts where there were such.
+class CategoricalColumn:
+    """A one-hot encoded column: a feature per category, one for missing values if ``missing``, one for all infrequent
+    categories if ``other``.
 
-    A text or a missing value that has no feature is 0 in all of them.
+    A category or a missing value without a feature is unknown and encoded as zeros.
     """
 
     name: str
-    levels: list[str]
+    categories: list[str]
     missing: bool
     other: bool
 
     @property
     def features(self) -> list[str]:
-        names = [f"{self.name} = {level}" for level in self.levels]
+        names = [f"{self.name} = {category}" for category in self.categories]
         return names + [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other
 
-    def encode(self, chunk: Chunk, out: Numbers, unseen: Counter[str]) -> None:
-        """Write the features of the rows into ``out``, which holds zeros; count texts that training did not have."""
-        nowhere = -1
-        places: dict[str | None, int] = {level: place for place, level in enumerate(self.levels)}
-        places[None] = len(self.levels) if self.missing else nowhere
-        other = len(self.features) - 1 if self.other else nowhere
-        found = np.array([places.get(text, other) for text in chunk.texts(self.name)], dtype=np.intp)
-        known = np.flatnonzero(found != nowhere)
+    def encode(self, chunk: Chunk, out: Numbers) -> int:
+        """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
+        unknown = -1
+        places: dict[str | None, int] = {category: place for place, category in enumerate(self.categories)}
+        places[None] = len(self.categories) if self.missing else unknown
+        other = len(self.features) - 1 if self.other else unknown
+        found = np.array([places.get(value, other) for value in chunk.text(self.name)], dtype=np.intp)
+        known = np.flatnonzero(found != unknown)
         out[known, found[known]] = 1.0
-        unseen[self.name] += len(found) - len(known)
+        return len(found) - len(known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "kind": "text", "name": self.name, "levels": self.categories, "missing": self.missing, "other": self.other,
+        }  # fmt: skip
+
+
+def column_from_dict(saved: dict[str, Any]) -> NumericColumn | CategoricalColumn:
+    """Return the column that ``to_dict`` described."""
+    if saved["kind"] == "number":
+        return NumericColumn(saved["name"], saved["fill"], saved["missing"], saved["centre"], saved["scale"])
+    if saved["kind"] == "text":
+        return CategoricalColumn(saved["name"], saved["levels"], saved["missing"], saved["other"])
+    raise KeyError(saved["kind"])
 
 
 @dataclass
-class NumberLearner:
-    """Counts, range and moments of a column of numbers, from all rows."""
+class NumericLearner:
+    """Counts, range and moments of a numeric column, from all rows."""
 
     name: str
     count: int = 0
@@ -97,58 +123,59 @@ class NumberLearner:
         self.mean += step * len(present) / self.count
         self.least, self.most = min(self.least, float(present.min())), max(self.most, float(present.max()))
 
-    def learned(self, sample: Numbers, scale: bool) -> NumberColumn | str:
+    def learned(self, sample: Numbers, scale: bool) -> NumericColumn | str:
         """Return the column, or why it is left out. ``sample`` holds its values in some of the rows."""
         if not self.count:
-            return "has no values"
+            return "all values are missing"
         if self.least == self.most and not self.missing:
-            return f"has the value {self.least:g} in every row"
+            return f"it is constant ({self.least:g})"
         values = sample[~np.isnan(sample)]
         fill = float(np.median(values)) if len(values) else self.mean
         deviation = float(np.sqrt(self.squares / self.count))
         scaled = scale and deviation > 0
-        return NumberColumn(
+        return NumericColumn(
             self.name, fill, self.missing > 0, self.mean if scaled else 0.0, deviation if scaled else 1.0
         )
 
 
 @dataclass
-class TextLearner:
-    """How often each text of a column occurs, in all rows."""
+class CategoricalLearner:
+    """How often each category of a column occurs, in all rows."""
 
     name: str
     counts: Counter[str | None] = field(default_factory=Counter)
     too_many: bool = False
 
-    def observe(self, texts: list[str | None]) -> None:
-        """Take in the texts of more rows."""
+    def observe(self, values: list[str | None]) -> None:
+        """Take in the values of more rows."""
         if not self.too_many:
-            self.counts.update(texts)
-            self.too_many = len(self.counts) > MOST_DIFFERENT_TEXTS
+            self.counts.update(values)
+            self.too_many = len(self.counts) > MOST_COUNTED_CATEGORIES
 
-    def learned(self, most_levels: int) -> tuple[TextColumn | str, str | None]:
-        """Return the column, or why it is left out; and a note where not every level has a feature for want of room."""
+    def learned(self, max_categories: int) -> tuple[CategoricalColumn | str, Message | None]:
+        """Return the column, or why it is left out; and a note where ``max_categories`` left categories out."""
         if self.too_many:
-            return f"has more than {MOST_DIFFERENT_TEXTS} different texts", None
+            return f"it has more than {MOST_COUNTED_CATEGORIES:,} categories", None
         missing = self.counts.pop(None, 0)
-        counts = {str(text): count for text, count in self.counts.items()}
-        frequent = [text for text, count in counts.items() if count >= FEWEST_ROWS_OF_LEVEL]
-        frequent.sort(key=lambda text: (-counts[text], text))
-        levels = sorted(frequent[:most_levels])
-        column = TextColumn(self.name, levels, missing > 0, other=len(levels) < len(counts))
+        counts = {str(category): count for category, count in self.counts.items()}
+        frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
+        frequent.sort(key=lambda category: (-counts[category], category))
+        categories = sorted(frequent[:max_categories])
+        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts))
         if len(column.features) < 2:
-            return ("no text occurs twice" if column.other else "has the same text in every row"), None
-        if len(frequent) <= most_levels:
+            return ("no category occurs twice" if column.other else "it is constant"), None
+        if len(frequent) <= max_categories:
             return column, None
-        rest = sum(counts.values()) - sum(counts[level] for level in levels)
-        return column, (
-            f"column {self.name!r} has {len(counts)} different texts; the {most_levels} most frequent have features of "
-            f"their own, the others ({rest} rows) share one. --max-levels changes that, --ignore leaves the column out."
+        rest = sum(counts.values()) - sum(counts[category] for category in categories)
+        return column, Message(
+            f"column {self.name!r} has {len(counts)} categories: the {max_categories} most frequent have a feature "
+            f"each, the others ({rest} rows) share one",
+            "; change that with {max_categories}, or leave the column out with {ignore}",
         )
 
 
 def finite(chunk: Chunk, name: str, advice: str = "") -> Numbers:
-    """Return a column of numbers, missing values among them, or the error of its first infinite one."""
+    """Return a numeric column, missing values included, or raise the error of its first infinite value."""
     values = chunk.numbers(name, advice)
     if np.isinf(values).any():
         raise chunk.error(int(np.isinf(values).argmax()), name, "the number is infinite")

@@ -1,4 +1,4 @@
-"""Fields as numbers and as texts: what counts as missing, and what is no number."""
+"""Fields of a table as numbers and as text: what counts as missing, and what is not a number."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 Column = Numbers | Sequence[str]
-"""A column of some rows: numbers with NaN where a value is missing, or the fields as they stand in the file."""
+"""A column of some rows: numbers with NaN for missing values, or the fields as they are in the file."""
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
-"""What stands for a missing value, in small or capital letters."""
+"""Fields that stand for a missing value, in lower or upper case."""
 
 
 def is_missing(field: str) -> bool:
@@ -22,17 +22,17 @@ def is_missing(field: str) -> bool:
 
 
 def is_number(field: str) -> bool:
-    """Tell whether a field is a number, missing values aside."""
+    """Tell whether a field is a number; a missing value is not."""
     try:
         return not math.isnan(float(field))
     except ValueError:
         return False
 
 
-def as_numbers(column: Column, reject: Callable[[int, str], Exception]) -> Numbers:
-    """Return the numbers of a column, NaN where a value is missing.
+def as_numbers(column: Column, error_for: Callable[[int, str], Exception]) -> Numbers:
+    """Return a column as numbers, NaN for missing values.
 
-    ``reject(i, field)`` makes the error for a field that is no number.
+    ``error_for(i, field)`` returns the error for a field that is not a number.
     """
     if isinstance(column, np.ndarray):
         return column
@@ -40,24 +40,24 @@ def as_numbers(column: Column, reject: Callable[[int, str], Exception]) -> Numbe
         return np.fromiter(map(float, column), np.float64, len(column))
     except ValueError:
         pass
-    found = np.empty(len(column))
+    numbers = np.empty(len(column))
     for i, field in enumerate(column):
         try:
-            found[i] = float(field)
+            numbers[i] = float(field)
         except ValueError:
             if not is_missing(field):
-                raise reject(i, field) from None
-            found[i] = np.nan
-    return found
+                raise error_for(i, field) from None
+            numbers[i] = np.nan
+    return numbers
 
 
-def as_texts(column: Column) -> list[str | None]:
-    """Return the texts of a column without blanks around them, None where a value is missing."""
+def as_text(column: Column) -> list[str | None]:
+    """Return a column as text without surrounding blanks, None for missing values."""
     if isinstance(column, np.ndarray):
-        return [None if math.isnan(value) else as_text(value) for value in column.tolist()]
+        return [None if math.isnan(value) else number_as_text(value) for value in column.tolist()]
     return [None if is_missing(field) else field.strip() for field in column]
 
 
-def as_text(value: float) -> str:
-    """Return a number as it would stand in a file: whole numbers without a point."""
+def number_as_text(value: float) -> str:
+    """Return a number as it would be written in a file: integers without a decimal point."""
     return str(int(value)) if value.is_integer() else repr(value)

@@ -1,4 +1,4 @@
-"""The sparse format of SVMlight and LIBSVM: ``label index:value index:value ...``, read some lines at a time."""
+"""The sparse format of SVMlight and LIBSVM: ``label index:value index:value ...``, read in chunks of lines."""
 
 from __future__ import annotations
 

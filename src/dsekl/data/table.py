@@ -1,14 +1,20 @@
-"""What every reader gives: a table with named columns, read some rows at a time, that knows where each row stands."""
+"""What every reader gives: a table with named columns, read in chunks of rows, that knows where each row is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from .errors import DataFileError
-from .fields import Column, Numbers, as_numbers, as_texts
+from .fields import Column, Numbers, as_numbers, as_text
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Features: TypeAlias = "Numbers | sparse.csr_matrix"
+"""Encoded rows, as the estimators take them."""
 
 CELLS = 2**20
 """Entries that a chunk may have: what bounds the memory of everything that streams."""
@@ -28,27 +34,40 @@ def row_place(path: Path, first_row: int, i: int) -> str:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows, one after the other in the file. ``where(i)`` names the place of the i-th."""
+    """Consecutive rows of a file. ``where(i)`` names the place of the i-th."""
 
     n_rows: int
     column: Callable[[str], Column]
     where: Callable[[int], str]
 
     def numbers(self, name: str, advice: str = "") -> Numbers:
-        """Return a column as numbers, NaN where a value is missing; ``advice`` ends the error for what is neither."""
+        """Return a column as numbers, NaN for missing values; ``advice`` ends the error of other fields."""
 
-        def reject(i: int, field: str) -> DataFileError:
-            return self.error(i, name, f"{field.strip()!r} is not a number{advice}")
+        def error_for(i: int, field: str) -> DataFileError:
+            return self.error(i, name, f"{field.strip()!r} is not a number", advice)
 
-        return as_numbers(self.column(name), reject)
+        return as_numbers(self.column(name), error_for)
 
-    def texts(self, name: str) -> list[str | None]:
-        """Return a column as texts, None where a value is missing."""
-        return as_texts(self.column(name))
+    def text(self, name: str) -> list[str | None]:
+        """Return a column as text, None for missing values."""
+        return as_text(self.column(name))
 
-    def error(self, i: int, name: str, reason: str) -> DataFileError:
-        """Return the error that the i-th row has in a column."""
-        return DataFileError(self.where(i), reason, name)
+    def error(self, i: int, name: str, reason: str, advice: str = "") -> DataFileError:
+        """Return an error about a column of the i-th row."""
+        return DataFileError(self.where(i), reason, name, advice)
+
+
+@dataclass(frozen=True)
+class SparseChunk:
+    """Consecutive rows of a sparse file: their labels, and a CSR matrix whose columns are the file's indices."""
+
+    labels: Numbers
+    matrix: sparse.csr_matrix
+    where: Callable[[int], str]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
 
 
 class Table(Protocol):
@@ -64,29 +83,19 @@ class Table(Protocol):
     def has_header(self) -> bool:
         """Tell whether the names come from the file."""
 
-    def chunks(self, texts: frozenset[str] = frozenset()) -> Iterator[Chunk]:
-        """Read the rows from the first on, the columns ``texts`` as they stand in the file."""
+    def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
+        """Read all rows; the columns ``as_text`` as they are in the file."""
 
 
-class Watch(Protocol):
-    """Passes chunks on, and may tell somebody how many of ``total`` rows have come by (None: nobody knows)."""
-
-    def __call__(self, chunks: Iterator[Any], total: int | None) -> Iterator[Any]: ...
+SomeChunk = TypeVar("SomeChunk", Chunk, SparseChunk)
 
 
-def unwatched(chunks: Iterator[Any], total: int | None) -> Iterator[Any]:
-    """Pass chunks on, and tell nobody."""
+class ProgressHook(Protocol):
+    """Passes chunks on and may show how many of ``total`` rows were read (None: unknown)."""
+
+    def __call__(self, chunks: Iterator[SomeChunk], total: int | None) -> Iterator[SomeChunk]: ...
+
+
+def no_progress(chunks: Iterator[SomeChunk], total: int | None) -> Iterator[SomeChunk]:
+    """Pass chunks on and show nothing."""
     return chunks
-
-
-@dataclass(frozen=True)
-class SparseChunk:
-    """Some rows of a sparse file: their labels, and a CSR matrix whose columns are the file's indices."""
-
-    labels: Numbers
-    matrix: Any
-    where: Callable[[int], str]
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.labels)

@@ -1,4 +1,4 @@
-"""Training data from wherever they are: a file in any format, or a converted folder."""
+"""Training data from a file in any format, or from a converted folder."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from . import open_table
 from .errors import DataFileError
 from .folder import read_folder
 from .recipe import Options, Recipe, learn
-from .table import Watch, unwatched
+from .table import Features, ProgressHook, no_progress
 
 
 def load_training(
-    path: Path, options: Options, header: bool | None = None, delimiter: str | None = None, watch: Watch = unwatched
-) -> tuple[Recipe, Any, NDArray[Any]]:
-    """Return the recipe, X (of a folder: mapped into memory) and y (labels or numbers)."""
+    path: Path, options: Options, header: bool | None = None, delimiter: str | None = None,
+    progress: ProgressHook = no_progress,
+) -> tuple[Recipe, Features, NDArray[Any]]:  # fmt: skip
+    """Return the recipe, X (of a folder: mapped into memory) and y (codes of the classes, or numbers)."""
     if not path.is_dir():
         table = open_table(path, header, delimiter)
-        recipe = learn(table, options, watch)
-        return recipe, *recipe.load(table, watch)
+        recipe = learn(table, options, progress)
+        return recipe, *recipe.load(table, progress)
     recipe, X, y = read_folder(path)
-    asked = replace(options, target=None if options.target == recipe.target.name else options.target, seed=0)
-    if asked.task == recipe.target.task:
-        asked = replace(asked, task=None)
-    if asked != Options():
+    changed = replace(options, target=None if options.target == recipe.target.name else options.target, seed=0)
+    if changed.task == recipe.target.task:
+        changed = replace(changed, task=None)
+    if changed != Options():
         raise DataFileError(
-            path, "was converted with its target, task and columns decided; give such options to 'dsekl convert'"
+            path, "was converted with its target, task and encoding; convert the data again to change them"
         )
     return recipe, X, y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,24 @@ def test_probabilities_and_several_classes(run: Any, tmp_path: Path) -> None:
     assert float(rows[0]["probability 0"]) > 0.5
     assert rows[0]["prediction"] == "0"
     assert run("evaluate", model, path, "--json").json["roc_auc"] > 0.99
+
+
+def test_classes_are_in_the_order_of_the_estimator(run: Any, tmp_path: Path) -> None:
+    # As numbers 2.5 comes before 10.5, as text after it.
+    rows = [f"{x / 50},{2.5 if x < 50 else 10.5}" for x in range(100)]
+    path, model = tmp_path / "halves.csv", tmp_path / "halves.dsekl"
+    path.write_text("x,y\n" + "\n".join(rows) + "\n")
+    fitted = run("fit", path, "-t", "y", "--task", "classification", "--gamma", "1", "-m", model, "--json")
+    assert fitted.json["validation"]["accuracy"] > 0.8
+    scores = run("evaluate", model, path, "--json").json
+    assert scores["accuracy"] > 0.9
+    assert list(scores["classes"]) == dsekl.load(model).classes_.tolist()
+
+
+def test_the_scores_of_held_out_rows_come_first(run: Any, bought: Path, tmp_path: Path) -> None:
+    printed = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "--gamma", "1").out
+    assert printed.index("Held-out rows") < printed.index("Confusion matrix") < printed.index("support vectors")
+    assert re.search(r"accuracy +[01]\.\d{4}\b", printed)
 
 
 def test_regression(run: Any, tmp_path: Path) -> None:

@@ -210,7 +210,8 @@ def test_the_task_can_be_forced(tmp_path: Path) -> None:
         (
             "a,y\n1,2\n2,3\nx,3\n",
             {},
-            "train.csv:4: column 'a': 'x' is not a number, but most of the column is; correct it, or encode the column as categories with categorical=...",
+            "train.csv:4: column 'a': 'x' is not a number, but most of the column is; correct it, or encode the column "
+            "as categories with categorical=...",
         ),
         ("a,y\n1,2.5\n2,x\n3,4\n", {}, "train.csv:3: column 'y': 'x' is not a number"),
         ("a,y\n1,u\n2,v\n", dict(task="regression"), "train.csv:2: column 'y': 'u' is not a number"),

@@ -190,6 +190,8 @@ def test_the_task_is_inferred(tmp_path: Path, target: str, task: str, classes: l
 def test_the_task_can_be_forced(tmp_path: Path) -> None:
     path = write(tmp_path, "a,y\n1,0.5\n2,1.5\n3,0.5\n")
     assert taught(path, task="classification")[2].tolist() == ["0.5", "1.5", "0.5"]
+    padded = write(tmp_path, "a,y\n1,0.50\n2,1.5\n3,.5\n4,2.0\n")
+    assert taught(padded, task="classification")[2].tolist() == ["0.5", "1.5", "0.5", "2"]
     whole = write(tmp_path, "a,y\n1,0\n2,1\n3,0\n")
     assert taught(whole, task="regression")[2].tolist() == [0.0, 1.0, 0.0]
     mixed = write(tmp_path, "a,y\n1,3\n2,4\n3,x\n")

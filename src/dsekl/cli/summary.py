@@ -63,21 +63,16 @@ def most_important(model: FittedModel, recipe: Recipe) -> dict[str, float] | Non
 def model_table(summary: dict[str, Any]) -> RenderableType:
     """Return the figures as a table."""
     important = summary["most_important"] or {}
-    shown = {
+    figures = {
+        name.replace("_", " "): summary[name]
+        for name in ("task", "rows", "features", "kernel", "loss", "solver", "gamma", "weights", "most_important", "C",
+                     "epochs", "gap", "kernel_evaluations")
+    }  # fmt: skip
+    figures |= {
         "most important": ", ".join(f"{name} {share:.0%}" for name, share in important.items()) or None,
         "support vectors": summary["terms"],
         "stopped by": summary.get("stopped"),
         "seconds": ", ".join(f"{step} {value:.1f}" for step, value in summary["seconds"].items()),
         "file": f"{summary['model']} ({size(summary['bytes'])})",
     }
-    plain = ("task", "rows", "features", "kernel", "loss", "solver", "gamma", "weights")
-    further = ("C", "epochs", "gap", "kernel_evaluations")
-    return pairs(
-        "Model",
-        {
-            **{name: summary[name] for name in plain},
-            "most important": shown.pop("most important"),
-            **{name.replace("_", " "): summary[name] for name in further},
-            **shown,
-        },
-    )
+    return pairs("Model", figures)

@@ -1,4 +1,4 @@
-"""The column to predict: which task it sets, its classes, and its values as the estimators take them."""
+"""The target column: its task, its classes, and its values as codes or numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataFileError
-from .fields import Numbers, number_as_text
+from .fields import Numbers, is_number, number_as_text
 from .table import Chunk, SparseChunk
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -21,7 +21,7 @@ MOST_INFERRED_CLASSES = 20
 MOST_CLASSES = 1_000
 
 UNKNOWN = -1
-"""The code of a label that training did not have."""
+"""The code of a label that the training rows did not have."""
 
 Label = str | int
 
@@ -39,8 +39,8 @@ class Target:
 
     @property
     def is_text(self) -> bool:
-        """Tell whether the labels are read as text."""
-        return bool(self.classes) and isinstance(self.classes[0], str)
+        """Tell whether the labels are read as text; labels that are all numbers are read as numbers."""
+        return not all(is_number(str(label)) for label in self.classes)
 
     def numbers(self, chunk: Chunk | SparseChunk) -> Numbers:
         """Return the values to predict; each row must have one."""
@@ -48,8 +48,11 @@ class Target:
 
     def codes(self, chunk: Chunk | SparseChunk) -> NDArray[np.int32]:
         """Return the code of each row's label, its place among the classes; ``UNKNOWN`` for other labels."""
-        places = {label: place for place, label in enumerate(self.classes)}
-        labels = _labels(chunk, self.name, self.is_text)
+        places = {str(label): place for place, label in enumerate(self.classes)}
+        if self.is_text:
+            labels = _present_text(chunk, self.name)
+        else:
+            labels = [number_as_text(value) for value in _present_numbers(chunk, self.name).tolist()]
         return np.array([places.get(label, UNKNOWN) for label in labels], dtype=np.int32)
 
     def decoded(self, y: NDArray[Any]) -> NDArray[Any]:
@@ -104,18 +107,6 @@ class TargetLearner:
         if len(classes) < 2:
             raise DataFileError(where, f"has one class only, {classes[0]!r}; give rows of at least two", self._name)
         return Target(self._name, classes)
-
-
-def _labels(chunk: Chunk | SparseChunk, name: str, is_text: bool) -> list[Label]:
-    """Return each row's label, in the type that the classes have."""
-    if not is_text:
-        return [
-            int(value) if value.is_integer() else number_as_text(value)
-            for value in _present_numbers(chunk, name).tolist()
-        ]
-    if isinstance(chunk, SparseChunk):
-        return [number_as_text(value) for value in chunk.labels.tolist()]
-    return [*_present_text(chunk, name)]
 
 
 def _present_text(chunk: Chunk | SparseChunk, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a way to run it, and a folder with data and a model."""
+"""Fixtures of the command line's tests: run it, and a folder with data and a model."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ import pytest
 from dsekl.cli import main
 
 
-class Said:
-    """What a command said, and its exit code."""
+class Completed:
+    """The output of a command, and its exit code."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
 
     @property
     def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        return found
+        content: dict[str, Any] = json.loads(self.out)
+        return content
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run the command line in this process."""
 
-    def run(*arguments: object) -> Said:
+    def run(*arguments: object) -> Completed:
         with pytest.raises(SystemExit) as left:
             main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
+        printed = capsys.readouterr()
         assert isinstance(left.value.code, int)
-        return Said(left.value.code, said.out, said.err)
+        return Completed(left.value.code, printed.out, printed.err)
 
     return run
 
 
 def people(n: int, seed: int) -> str:
-    """Return csv with numbers, texts, gaps and an id; who buys depends on age and city."""
+    """Return csv with numbers, categories, missing values and an id; who buys depends on age and city."""
     rng = np.random.default_rng(seed)
     lines = ["id,age,city,income,buys"]
     for i in range(n):

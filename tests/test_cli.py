@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from sklearn.datasets import load_iris
 
 import dsekl
 
-COMMANDS = ("fit", "predict", "evaluate", "tune", "info", "convert", "demo")
+COMMANDS = ("fit", "predict", "evaluate", "tune", "info", "convert", "demo", "reproduce")
 
 
 def records(text: str) -> list[dict[str, str]]:
@@ -24,13 +25,13 @@ def records(text: str) -> list[dict[str, str]]:
 
 def test_from_file_to_model_to_file(run: Any, bought: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
-    said = run("predict", bought / "m.dsekl", bought / "test.csv", "-o", output, "--keep", "id", "--decision")
-    assert said.code == 0
+    result = run("predict", bought / "m.dsekl", bought / "test.csv", "-o", output, "--keep", "id", "--decision")
+    assert result.code == 0
     rows = records(output.read_text())
     assert list(rows[0]) == ["id", "prediction", "decision"]
     truth = records((bought / "test.csv").read_text())
     assert [row["id"] for row in rows] == [row["id"] for row in truth]
-    assert np.mean([row["prediction"] == told["buys"] for row, told in zip(rows, truth, strict=True)]) > 0.85
+    assert np.mean([row["prediction"] == true["buys"] for row, true in zip(rows, truth, strict=True)]) > 0.85
     assert all((float(row["decision"]) > 0) == (row["prediction"] == "yes") for row in rows)
 
 
@@ -41,15 +42,15 @@ def test_predictions_go_to_standard_output_and_need_no_target(run: Any, bought: 
         writer = csv.DictWriter(file, ["income", "city", "age", "mood", "id"], extrasaction="ignore")
         writer.writeheader()
         writer.writerows({**row, "mood": "good"} for row in rows)
-    said = run("predict", bought / "m.dsekl", new)
-    assert said.code == 0
-    assert said.out.splitlines()[0] == "prediction"
-    assert "'mood' not known to the model, ignored" in said.err
+    result = run("predict", bought / "m.dsekl", new)
+    assert result.code == 0
+    assert result.out.splitlines()[0] == "prediction"
+    assert "'mood' not known to the model, ignored" in result.err
     whole = run("predict", bought / "m.dsekl", bought / "test.csv")
-    assert said.out == whole.out
+    assert result.out == whole.out
 
 
-def test_evaluate_gives_the_scores_people_expect(run: Any, bought: Path) -> None:
+def test_evaluate_gives_the_usual_scores(run: Any, bought: Path) -> None:
     scores = run("evaluate", bought / "m.dsekl", bought / "test.csv", "--json").json
     predicted = run("predict", bought / "m.dsekl", bought / "test.csv").out.split()[1:]
     truth = [row["buys"] for row in records((bought / "test.csv").read_text())]
@@ -62,18 +63,20 @@ def test_evaluate_gives_the_scores_people_expect(run: Any, bought: Path) -> None
     assert scores["classes"]["yes"]["precision"] == pytest.approx(sum(both) / predicted.count("yes"))
     assert 0.85 < scores["roc_auc"] <= 1
     assert scores["log_loss"] is None
-    said = run("evaluate", bought / "m.dsekl", bought / "test.csv")
-    assert "truth \\ predicted" in said.out
+    result = run("evaluate", bought / "m.dsekl", bought / "test.csv")
+    assert "Confusion matrix" in result.out
+    assert "true \\ predicted" in result.out
+    assert f"accuracy           {scores['accuracy']:.4f}" in result.out
 
 
 def test_labels_that_training_did_not_have_count_as_wrong(run: Any, bought: Path, tmp_path: Path) -> None:
     odd = tmp_path / "odd.csv"
     odd.write_text("id,age,city,income,buys\n1,30,Rome,100,yes\n2,30,Rome,100,maybe\n")
-    said = run("evaluate", bought / "m.dsekl", odd, "--json")
-    assert said.json["unknown_labels"] == 1
-    assert said.json["accuracy"] == 0.5
-    assert said.json["balanced_accuracy"] == 0.5
-    assert "1 rows have a label that training did not have" in said.err
+    result = run("evaluate", bought / "m.dsekl", odd, "--json")
+    assert result.json["unknown_labels"] == 1
+    assert result.json["accuracy"] == 0.5
+    assert result.json["balanced_accuracy"] == 0.5
+    assert "1 rows have a label that the training rows did not have" in result.err
 
 
 def test_probabilities_and_several_classes(run: Any, tmp_path: Path) -> None:
@@ -93,6 +96,24 @@ def test_probabilities_and_several_classes(run: Any, tmp_path: Path) -> None:
     assert run("evaluate", model, path, "--json").json["roc_auc"] > 0.99
 
 
+def test_classes_are_in_the_order_of_the_estimator(run: Any, tmp_path: Path) -> None:
+    # As numbers 2.5 comes before 10.5, as text after it.
+    rows = [f"{x / 50},{2.5 if x < 50 else 10.5}" for x in range(100)]
+    path, model = tmp_path / "halves.csv", tmp_path / "halves.dsekl"
+    path.write_text("x,y\n" + "\n".join(rows) + "\n")
+    fitted = run("fit", path, "-t", "y", "--task", "classification", "--gamma", "1", "-m", model, "--json")
+    assert fitted.json["validation"]["accuracy"] > 0.8
+    scores = run("evaluate", model, path, "--json").json
+    assert scores["accuracy"] > 0.9
+    assert list(scores["classes"]) == dsekl.load(model).classes_.tolist()
+
+
+def test_the_scores_of_held_out_rows_come_first(run: Any, bought: Path, tmp_path: Path) -> None:
+    printed = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "--gamma", "1").out
+    assert printed.index("Held-out rows") < printed.index("Confusion matrix") < printed.index("support vectors")
+    assert re.search(r"accuracy +[01]\.\d{4}\b", printed)
+
+
 def test_regression(run: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 6, (300, 2))
@@ -100,7 +121,7 @@ def test_regression(run: Any, tmp_path: Path) -> None:
     np.savetxt(path, np.column_stack([x, np.sin(x[:, 0])]), delimiter=",", header="a,b,y", comments="")
     fitted = run("fit", path, "-t", "y", "-m", model, "--json")
     assert fitted.json["task"] == "regression"
-    assert "many numbers, so this is regression" in fitted.err
+    assert "many numbers: fitting a regressor; override with --task" in fitted.err
     scores = run("evaluate", model, path, "--json").json
     assert scores["r2"] > 0.98
     assert scores["rmse"] ** 2 == pytest.approx((1 - scores["r2"]) * np.sin(x[:, 0]).var(), rel=1e-6)
@@ -138,22 +159,22 @@ def test_info_tells_what_is_in_a_model(run: Any, bought: Path) -> None:
     found = run("info", bought / "m.dsekl", "--json").json
     assert found["class"] == "DSEKLClassifier"
     assert found["table"]["target"]["classes"] == ["no", "yes"]
-    said = run("info", bought / "m.dsekl").out
-    assert "city" in said
-    assert "3 levels" in said
-    assert "no text occurs twice" in said
+    result = run("info", bought / "m.dsekl").out
+    assert "city" in result
+    assert "3 categories" in result
+    assert "no category occurs twice" in result
 
 
 def test_a_quiet_run_says_nothing(run: Any, bought: Path, tmp_path: Path) -> None:
-    said = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "--gamma", "1", "--quiet")
-    assert (said.code, said.out, said.err) == (0, "", "")
+    result = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "--gamma", "1", "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
 
 
 def test_no_colour_and_no_bar_in_a_pipe(run: Any) -> None:
-    said = run("demo")
-    assert said.code == 0
-    assert "\x1b" not in said.out + said.err
-    assert "accuracy" in said.out
+    result = run("demo")
+    assert result.code == 0
+    assert "\x1b" not in result.out + result.err
+    assert "accuracy" in result.out
 
 
 def test_demo_as_json(run: Any) -> None:
@@ -171,22 +192,22 @@ def test_results_go_where_a_link_points(run: Any, bought: Path, tmp_path: Path) 
         assert (tmp_path / "disk" / name).stat().st_size > 0
 
 
-def test_a_first_line_of_texts_that_is_taken_as_data_is_noted(run: Any, tmp_path: Path) -> None:
+def test_a_first_line_of_text_that_is_read_as_data_is_noted(run: Any, tmp_path: Path) -> None:
     rows = "".join(f"{i},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(40))
     (tmp_path / "years.csv").write_text("2019,2020,label\n" + rows)
     (tmp_path / "numbers.csv").write_text("".join(f"{i},{i % 7},{i % 2}\n" for i in range(40)))
-    note = "line 1 is taken as data, not as a header (--header says otherwise)"
+    note = "line 1 is read as data, not as a header; override with --header"
     for name, noted in [("years.csv", True), ("numbers.csv", False)]:
-        said = run("fit", tmp_path / name, "-t", "-1", "-m", tmp_path / f"{name}.dsekl", "--gamma", "1", "-C", "1")
-        assert said.code == 0
-        assert (note in said.err) == noted
+        result = run("fit", tmp_path / name, "-t", "-1", "-m", tmp_path / f"{name}.dsekl", "--gamma", "1", "-C", "1")
+        assert result.code == 0
+        assert (note in result.err) == noted
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(run: Any, command: str) -> None:
-    said = run(command, "--help")
-    assert said.code == 0
-    assert "Usage" in said.out
+    result = run(command, "--help")
+    assert result.code == 0
+    assert "Usage" in result.out
 
 
 def test_help_needs_neither_scikit_learn_nor_numba() -> None:
@@ -227,7 +248,7 @@ def test_the_memory_of_predictions_does_not_grow_with_the_rows(run: Any, tmp_pat
         done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
         return float(done.stdout)
 
-    # Four times the rows would take 70 MB more as Python texts and 20 MB more as numbers.
+    # Four times the rows would take 70 MB more as Python strings and 20 MB more as numbers.
     assert peak(400_000) < peak(100_000) + 10
 
 

@@ -17,10 +17,14 @@ BAD = [
     (b"", "train.csv: is empty"),
     (b"a,b,y\n1,2,u\n1,2\n", "train.csv:3: has 2 fields, not 3"),
     (b"a,b,y\n1,2,u\n\xff,2,v\n", "train.csv:3: column 'a': byte 0xff is not UTF-8"),
-    (b"a,b,y\n1,2,u\n3,4,v\n5,x,v\n", "train.csv:4: column 'b': 'x' is not a number"),
+    (
+        b"a,b,y\n1,2,u\n3,4,v\n5,x,v\n",
+        "train.csv:4: column 'b': 'x' is not a number, but most of the column is; correct it, or encode the column as "
+        "categories with --text",
+    ),
     (b"a,b,y\n1,2,u\n3,4,\n", "train.csv:3: column 'y': the target is missing"),
     (b"a,b,z\n1,2,u\n3,4,v\n", "train.csv: there is no column 'y'; the columns are 'a', 'b', 'z'"),
-    (b'a,b,y\n1,2,"u\n', "train.csv:2: a quote is opened and not closed"),
+    (b'a,b,y\n1,2,"u\n', "train.csv:2: a quoted field is not closed"),
 ]
 
 
@@ -32,11 +36,11 @@ def test_bad_training_files_end_in_one_line_and_nothing_written(
     path = tmp_path / "train.csv"
     path.write_bytes(content)
     out = [tmp_path / "out"] if command == "convert" else ["-m", tmp_path / "m.dsekl"]
-    said = run(command, path, "-t", "y", *out)
-    assert said.code == 2
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert said.err.startswith(f"dsekl: {tmp_path}/{message}")
+    result = run(command, path, "-t", "y", *out)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+    assert result.err.startswith(f"dsekl: {tmp_path}/{message}")
     assert [file.name for file in tmp_path.iterdir()] == ["train.csv"]
 
 
@@ -54,9 +58,9 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
 ) -> None:
     (tmp_path / "new.csv").write_bytes(content)
     (tmp_path / "out.csv").write_text("as before\n")
-    said = run("predict", bought / "m.dsekl", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
-    assert said.code == 2
-    assert f"dsekl: {tmp_path}/{message}" in said.err
+    result = run("predict", bought / "m.dsekl", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    assert result.code == 2
+    assert f"dsekl: {tmp_path}/{message}" in result.err
     assert (tmp_path / "out.csv").read_text() == "as before\n"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "out.csv"]
 
@@ -65,41 +69,64 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
     ("arguments", "message"),
     [
         (["fit", "none.csv", "-t", "y", "-m", "m"], "none.csv: there is no such file"),
-        (["fit", ".", "-t", "y", "-m", "m"], ".: is a folder, and not one made by 'dsekl convert'"),
-        (["fit", "train.csv", "-m", "m"], "say which column to predict: --target NAME"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m.dsekl"], "--model m.dsekl: is there already; .* --force"),
+        (["fit", ".", "-t", "y", "-m", "m"], ".: is a folder that 'dsekl convert' did not make"),
+        (["fit", "train.csv", "-m", "m"], "which column is the target. give --target, its name or its number"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m.dsekl"],
+            r"--model m.dsekl: already exists \(use --force to overwrite\)",
+        ),
         (["fit", "train.csv", "-t", "buys", "-m", "no/m"], "--model no/m: there is no folder no; make it first"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--gamma", "-1"], "--gamma -1: give auto, learn, scale, median"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "-C", "zero"], "--C zero: give auto or a number"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "--kernel rbff is not known"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known"),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known; .* logistic"),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--solver", "sgd"], "--solver sgd is not known; .* dual"),
+        (["tune", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "--kernel rbff is not known; .* rbf"),
+        (["tune", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known; .* logistic"),
         (
             ["fit", "train.csv", "-t", "city", "-m", "m", "--validation", "0.001"],
             "--validation 0.001 cannot be .*--val",
         ),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--resume"], "--resume: say with --checkpoint"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "m.dsekl"], "m.dsekl: is there already; add"),
-        (["predict", "none.dsekl", "test.csv"], "none.dsekl: No such file"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m", "--resume"],
+            "--resume: give the checkpoint to resume from with --checkpoint",
+        ),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "m.dsekl"],
+            "m.dsekl: already exists; add --resume",
+        ),
+        (["predict", "none.dsekl", "test.csv"], "none.dsekl: there is no such file"),
+        (["info", "none.dsekl"], "none.dsekl: there is no such file"),
+        (["predict", ".", "test.csv"], ".: is a folder; give a file"),
         (["predict", "train.csv", "test.csv"], "train.csv: it is damaged, or no file of dsekl"),
         (["predict", "m.dsekl", "test.csv", "--proba"], "--proba: m.dsekl has loss='hinge'.*--loss logistic"),
-        (["predict", "m.dsekl", "test.csv", "--json"], "--json: say with --output"),
+        (["predict", "m.dsekl", "test.csv", "--json"], "--json: .* with --output"),
         (["predict", "m.dsekl", "test.csv", "--keep", "mood"], "there is no column 'mood'"),
         (["predict", "m.dsekl", "."], "is a folder"),
         (["info", "test.csv"], "test.csv: it is damaged, or no file of dsekl"),
-        (["convert", "train.csv", "m.dsekl", "-t", "buys"], "m.dsekl: is there already"),
-        (["convert", "train.csv", ".", "-t", "buys", "--force"], "--force replaces only folders that 'dsekl convert'"),
-        (["predict", "m.dsekl", "test.csv", "-o", "test.csv"], "--output test.csv: has another part in this command"),
-        (["predict", "m.dsekl", "test.csv", "-o", "m.dsekl"], "--output m.dsekl: has another part in this command"),
+        (["convert", "train.csv", "m.dsekl", "-t", "buys"], r"m.dsekl: already exists \(use --force to overwrite\)"),
+        (
+            ["convert", "train.csv", ".", "-t", "buys", "--force"],
+            "--force overwrites only folders that 'dsekl convert'",
+        ),
+        (["predict", "m.dsekl", "test.csv", "-o", "test.csv"], "--output test.csv: is used by another option"),
+        (["predict", "m.dsekl", "test.csv", "-o", "m.dsekl"], "--output m.dsekl: is used by another option"),
         (["predict", "m.dsekl", "test.csv", "-o", "/dev/null"], "--output /dev/null: is a device or a pipe"),
-        (["predict", "m.dsekl", "test.csv", "-o", "/proc/out.csv"], "--output /proc/out.csv: cannot be written there"),
-        (["fit", "train.csv", "-t", "buys", "-m", "train.csv", "--force"], "--model train.csv: has another part"),
-        (["fit", "train.csv", "-t", "buys", "-m", "/proc/m"], "--model /proc/m: cannot be written there"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "m"], "--model m: has another part"),
+        (["predict", "m.dsekl", "test.csv", "-o", "/proc/out.csv"], "--output /proc/out.csv: cannot be written"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "train.csv", "--force"],
+            "--model train.csv: is used by another option",
+        ),
+        (["fit", "train.csv", "-t", "buys", "-m", "/proc/m"], "--model /proc/m: cannot be written"),
+        (["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "m"], "--model m: is used by another option"),
         (
             ["fit", "train.csv", "-t", "buys", "-m", "m", "--checkpoint", "no/c"],
             "--checkpoint no/c: there is no",
         ),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--no-header"], "no column 'buys'.*line 1 was taken as data"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m", "--no-header"],
+            "no column 'buys'.*line 1 was read as data; if it is a header, give --header",
+        ),
         (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "train.csv"], "train.csv: is no journal"),
     ],
 )
@@ -108,10 +135,10 @@ def test_a_request_that_cannot_be_met_names_option_and_fix(
 ) -> None:
     monkeypatch.chdir(bought)
     before = sorted(bought.iterdir())
-    said = run(*arguments)
-    assert said.code == 2
-    assert said.out == ""
-    assert re.search(message, said.err.replace("\n", " "))
+    result = run(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert re.search(message, result.err.replace("\n", " "))
     assert sorted(bought.iterdir()) == before
 
 
@@ -126,22 +153,22 @@ def test_what_convert_did_not_make_is_not_deleted(run: Any, bought: Path, tmp_pa
 
 def test_a_file_in_utf_16_is_named_as_such(run: Any, tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text("a,label\n1,yes\n2,no\n", encoding="utf-16")
-    said = run("fit", tmp_path / "wide.csv", "-t", "label", "-m", tmp_path / "m")
-    assert said.code == 2
-    assert "is in UTF-16; save the file in UTF-8" in said.err
+    result = run("fit", tmp_path / "wide.csv", "-t", "label", "-m", tmp_path / "m")
+    assert result.code == 2
+    assert "is in UTF-16; save the file in UTF-8" in result.err
 
 
 def test_unknown_options_are_refused(run: Any) -> None:
-    said = run("fit", "--frobnicate")
-    assert said.code == 2
+    result = run("fit", "--frobnicate")
+    assert result.code == 2
 
 
 def test_a_model_from_python_says_how_to_use_it(run: Any, bought: Path, tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     dsekl.DSEKLClassifier(gamma=1.0).fit(X, y).save(tmp_path / "python.dsekl")
-    said = run("predict", tmp_path / "python.dsekl", bought / "test.csv")
-    assert said.code == 2
-    assert "saved from Python and knows no table; load it there with dsekl.load" in said.err
+    result = run("predict", tmp_path / "python.dsekl", bought / "test.csv")
+    assert result.code == 2
+    assert "was saved from Python, without the columns of a table; use dsekl.load in Python" in result.err
 
 
 def test_a_full_disk_fails_cleanly(bought: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs that are watched, stopped and gone on with: the bar on a terminal, Ctrl-C, checkpoints, journals."""
+"""Runs that are interrupted and resumed: the progress bar on a terminal, Ctrl-C, checkpoints, journals."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Terminal:
 ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000"]
 
 
-def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_current_model_and_says_how_to_resume(tmp_path: Path) -> None:
     # Validation ends even an endless fit at last: enough rows that the bar is shown long before.
     noise, model = write_noise(tmp_path / "noise.csv", 100_000), tmp_path / "m.dsekl"
     with Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS]) as terminal:
@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_the_model_so_far_and_says_how_to_go_on(tmp_path: Path) -> 
         assert re.search(r"\d:\d\d left", terminal.shown)
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.finish() == 130
-    assert "holds the model so far" in terminal.shown
+    assert "holds the current model" in terminal.shown
     assert dsekl.load(model).stop_reason_ == "interrupted"
 
 
@@ -134,14 +134,14 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
         assert process.poll() is None
         time.sleep(0.005)
     process.send_signal(sign)
-    _, said = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == code
     assert model.exists() == (sign == signal.SIGINT)
-    assert ("run the same command again with --resume to go on" in said) == (sign == signal.SIGINT)
+    assert ("resume with the same command and --resume" in printed) == (sign == signal.SIGINT)
     assert run(["info", str(checkpoint), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "checkpoint"
     assert run(arguments) == 2
-    assert "add --resume to go on from it" in capsys.readouterr().err
+    assert "add --resume to resume from it" in capsys.readouterr().err
     assert run([*arguments, "--resume", "-q"]) == 0
     assert np.array_equal(dsekl.load(model).dual_coef_, whole.dual_coef_)
     assert np.array_equal(dsekl.load(model).support_, whole.support_)
@@ -156,10 +156,10 @@ def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
     handle = os.open(tmp_path / "train.csv", os.O_WRONLY)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     os.close(handle)
     assert process.returncode == 130
-    assert "Traceback" not in said
+    assert "Traceback" not in printed
     assert not (tmp_path / "m.dsekl").exists()
 
 
@@ -192,10 +192,10 @@ def test_a_tuning_run_that_was_stopped_goes_on(tmp_path: Path, capsys: pytest.Ca
             assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(sign)
-        _, said = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
         assert process.returncode == code
         assert not (tmp_path / "stopped.dsekl").exists()
-    assert "the same command goes on from it" in said
+    assert "the same command resumes the search" in printed
     assert run(arguments("stopped")) == 0
     assert json.loads(capsys.readouterr().out)["tried"] == tried
     one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from dsekl.data import DataFileError, SparseTable, Table, open_table
-from dsekl.data import contract as contract_module
+from dsekl.data import table as table_module
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
 
@@ -32,8 +32,8 @@ def write(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:
     return path
 
 
-def opened(path: Path, **said: Any) -> Table:
-    table = open_table(path, **said)
+def opened(path: Path, **options: Any) -> Table:
+    table = open_table(path, **options)
     assert not isinstance(table, SparseTable)
     return table
 
@@ -52,10 +52,10 @@ def numbers(table: Table) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def problem(path: Path, **said: Any) -> str:
+def problem(path: Path, **options: Any) -> str:
     """Return what reading the file says is wrong."""
     with pytest.raises(DataFileError) as caught:
-        numbers(opened(path, **said))
+        numbers(opened(path, **options))
     assert "\n" not in str(caught.value)
     return str(caught.value).replace(f"{path.parent}{os.sep}", "")
 
@@ -93,7 +93,7 @@ def test_a_header_is_found(tmp_path: Path, text: str, names: list[str]) -> None:
 def test_a_header_can_be_forced_and_denied(tmp_path: Path) -> None:
     path = write(tmp_path, "2001,2002\n1,2\n")
     assert list(opened(path, header=True).names) == ["2001", "2002"]
-    text = write(tmp_path, "a,b\nc,d\n", "texts.csv")
+    text = write(tmp_path, "a,b\nc,d\n", "text.csv")
     assert rows(opened(text, header=False)) == [["a", "b"], ["c", "d"]]
 
 
@@ -116,7 +116,7 @@ def test_what_the_csv_module_writes_is_read_back(
     st.lists(st.tuples(st.floats(allow_nan=False), st.text("ab é?'#\u2028", max_size=4)), min_size=1, max_size=30),
     st.sampled_from([",", ";", "\t"]),
 )
-def test_texts_beside_numbers_are_read_as_the_csv_module_reads_them(
+def test_text_beside_numbers_is_read_as_the_csv_module_reads_them(
     tmp_path_factory: pytest.TempPathFactory, content: list[tuple[float, str]], delimiter: str
 ) -> None:
     path = write(tmp_path_factory.mktemp("csv"), "".join(f"{a!r}{delimiter}{b}\n" for a, b in content))
@@ -143,7 +143,7 @@ def test_missing_values_are_not_numbers(tmp_path: Path) -> None:
 
 
 def test_chunks_cut_no_quoted_field_and_places_stay_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract_module, "MOST_ROWS", 2)
+    monkeypatch.setattr(table_module, "MOST_ROWS", 2)
     path = write(tmp_path, 'a,b\n1,2\n3,4\n5,"x\ny\nz"\n\n6,7\n8,9,10\n')
     with pytest.raises(DataFileError, match=r"table\.csv:9: has 3 fields, not 2"):
         rows(opened(path))
@@ -160,10 +160,10 @@ def test_chunks_cut_no_quoted_field_and_places_stay_exact(tmp_path: Path, monkey
         (b"a,b\n1,2\n3\n", "table.csv:3: has 1 field, not 2"),
         (b"a,b\n1,2\n3,4,5\n", "table.csv:3: has 3 fields, not 2"),
         (b"a,b\n1,2\n3,x\n", "table.csv:3: column 'b': 'x' is not a number"),
-        (b"a,a\n1,2\n", "table.csv:1: column 'a': stands in the header more than once; rename one of them"),
+        (b"a,a\n1,2\n", "table.csv:1: column 'a': occurs in the header more than once; rename one of them"),
         (b"a,b\n1,2\n3,\xe94\n", "table.csv:3: column 'b': byte 0xe9 is not UTF-8; save the file in UTF-8"),
         (b"a,\xe9\n1,2\n", "table.csv:1: column '\ufffd': byte 0xe9 is not UTF-8; save the file in UTF-8"),
-        (b'a,b\n1,2\n3,"4\n', "table.csv:3: a quote is opened and not closed"),
+        (b'a,b\n1,2\n3,"4\n', "table.csv:3: a quoted field is not closed"),
         (gzip.compress(b"a,b\n" + b"1,2\n" * 99999)[:-30], "table.csv: ends too early: the compressed file is cut off"),
     ],
 )
@@ -190,7 +190,7 @@ def test_no_file_a_folder_and_no_permission_are_named(tmp_path: Path) -> None:
                 folder.chmod(folder.stat().st_mode | 0o011)
         os.seteuid(65534)
     try:
-        assert problem(path) == "table.csv: may not be read; change its permissions"
+        assert problem(path) == "table.csv: permission denied; change its permissions"
     finally:
         os.seteuid(user)
 
@@ -216,19 +216,19 @@ def test_parquet_columns_have_their_types(tmp_path: Path) -> None:
          "day": pd.to_datetime(["2020-01-01", "2020-01-02"])}
     ).to_parquet(path)  # fmt: skip
     (chunk,) = opened(path).chunks()
-    assert chunk.texts("city") == ["Rome", None]
-    assert chunk.texts("level") == ["a", "b"]
+    assert chunk.text("city") == ["Rome", None]
+    assert chunk.text("level") == ["a", "b"]
     assert chunk.numbers("yes")[0] == 1.0
     assert np.isnan(chunk.numbers("yes")[1])
     assert chunk.numbers("size").tolist() == [1, 2]
-    with pytest.raises(DataFileError, match=r"column 'day': is of type timestamp.*--ignore"):
+    with pytest.raises(DataFileError, match=r"column 'day': has the unsupported type timestamp.*ignore=..."):
         chunk.column("day")
 
 
 def test_an_archive_has_targets(tmp_path: Path) -> None:
     np.savez(tmp_path / "table.npz", X=X, y=np.array(["a", "b", "c"]))
     (chunk,) = opened(tmp_path / "table.npz").chunks()
-    assert chunk.texts("y") == ["a", "b", "c"]
+    assert chunk.text("y") == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_an_archive_has_targets(tmp_path: Path) -> None:
         (dict(X=X.ravel()), "table.npz: array 'X' has shape (6,) and type float64"),
         (dict(X=X.astype(str)), "table.npz: array 'X' has shape (3, 2) and type <U"),
         (dict(X=X[:0]), "table.npz: is empty: its array has shape (0, 2)"),
-        (dict(X=np.asfortranarray(X)), "table.npz: array 'X' is stored by columns; save numpy.ascontiguousarray of it"),
+        (dict(X=np.asfortranarray(X)), "table.npz: array 'X' is in Fortran order; save numpy.ascontiguousarray of it"),
         (dict(X=X, y=X), "table.npz: array 'y' has shape (3, 2) and type float64"),
     ],
 )
@@ -282,7 +282,7 @@ def test_a_bad_line_of_svmlight_is_named(tmp_path: Path, line: str, reason: str)
 
 
 def test_reading_takes_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract_module, "CELLS", 2**12)
+    monkeypatch.setattr(table_module, "CELLS", 2**12)
 
     def peak(n_rows: int) -> int:
         path = write(tmp_path, "a,b,c,d\n" + "1,2,x,4\n" * n_rows)

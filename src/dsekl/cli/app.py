@@ -1,6 +1,6 @@
-"""The command ``dsekl``: its commands, and what becomes of errors.
+"""The command ``dsekl``: its subcommands, error messages and exit codes.
 
-Exit codes: 0 all is well; 1 the run failed; 2 the request or a file is wrong; 130 stopped by Ctrl-C.
+Exit codes: 0 success; 1 the run failed; 2 an option or a file is wrong; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Annotated, NoReturn
 import typer
 
 import dsekl
+from dsekl.data.errors import DataFileError
 
-from .console import complain
+from . import options as o
+from .console import print_error
 from .convert import convert
 from .demo import demo
 from .evaluate import evaluate
@@ -24,9 +26,11 @@ from .tune import tune
 
 FAILED, WRONG = 1, 2
 
+SUMMARY = "Exact kernel SVMs and kernel ridge regression on large tables, with learned feature weights."
+
 app = typer.Typer(
     name="dsekl",
-    help="Kernel machines that keep every training point in the model.",
+    help=SUMMARY,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -43,12 +47,12 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def show_version(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Kernel machines that keep every training point in the model."""
+    pass
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -56,16 +60,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         app(arguments)
     except BrokenPipeError:
-        # Whoever read our output has gone. Python flushes standard output once more at its end; into nothing, then.
+        # The reader of our output has gone. Python flushes standard output once more at exit: send that nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
+    except DataFileError as error:
+        print_error(error.message.with_names(o.OPTION_OF))
+        sys.exit(WRONG)
     except ValueError as error:
-        complain(error)
+        print_error(error)
         sys.exit(WRONG)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        complain(f"{error.filename}: {error.strerror}")
+        print_error(f"{error.filename}: {error.strerror}")
         sys.exit(WRONG)
     except (OSError, MemoryError, ArithmeticError) as error:
-        complain(error if str(error) else type(error).__name__)
+        print_error(error if str(error) else type(error).__name__)
         sys.exit(FAILED)
     sys.exit(0)

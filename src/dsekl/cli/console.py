@@ -1,6 +1,6 @@
-"""What the commands say: results on standard output, everything else on standard error.
+"""The output of commands: results on standard output, notes, progress bars and errors on standard error.
 
-With ``--json`` standard output has one JSON object and nothing else; with ``--quiet`` nothing is said but errors.
+With ``--json`` standard output is one JSON object; with ``--quiet`` only errors are printed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,34 +17,36 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
-from dsekl.data.contract import Watch
+from dsekl.data.table import ProgressHook, SomeChunk
 
 WIDTH_OF_PIPES = 120
+LISTED = 5
+"""Entries of a list that are printed."""
 
 
 class UsageError(ValueError):
-    """A request that cannot be met as it stands: the message names the option and the fix."""
+    """A request that cannot be met: the message names the option and the fix."""
 
 
 @dataclass(frozen=True)
-class Voice:
-    """How a command talks: to people, to scripts (``as_json``), or not at all (``quiet``)."""
+class Output:
+    """Where a command prints: tables for people, one JSON object (``as_json``), or nothing (``quiet``)."""
 
     as_json: bool = False
     quiet: bool = False
 
     @property
-    def verbose(self) -> Any:
+    def verbose(self) -> bool | str:
         """The estimators' setting: a progress bar on a terminal, or nothing."""
         return False if self.quiet else "auto"
 
     def note(self, text: str) -> None:
-        """Say something that a user should know."""
+        """Print a note on standard error."""
         if not self.quiet:
-            _console(stderr=True).print(f"[yellow]note:[/yellow] {_plain(text)}", highlight=False, soft_wrap=True)
+            _console(stderr=True).print(f"[yellow]note:[/yellow] {_escaped(text)}", highlight=False, soft_wrap=True)
 
-    def result(self, figures: dict[str, Any], *tables: RenderableType) -> None:
-        """Give the result: the figures as JSON, or tables for people."""
+    def result(self, figures: Mapping[str, object], *tables: RenderableType) -> None:
+        """Print the result: the figures as JSON, or the tables."""
         if self.as_json:
             print(json.dumps(_as_json(figures), allow_nan=False))
         elif not self.quiet:
@@ -52,74 +54,85 @@ class Voice:
             for table in tables:
                 console.print(table, highlight=False)
 
-    def watch(self, label: str) -> Watch:
-        """Return what shows a bar while rows stream by."""
+    def progress(self, label: str) -> ProgressHook:
+        """Return a hook that shows a progress bar while rows are read."""
 
-        def watched(chunks: Iterator[Any], total: int | None) -> Iterator[Any]:
+        def with_bar(chunks: Iterator[SomeChunk], total: int | None) -> Iterator[SomeChunk]:
             from dsekl.runs import Progress
 
             done = 0
-            with Progress(self.verbose, total, label) as progress:
+            with Progress(self.verbose, total, label) as bar:
                 for chunk in chunks:
                     yield chunk
                     done += chunk.n_rows
-                    progress.advance(done, f"{done:,} rows")
+                    bar.advance(done, f"{done:,} rows")
 
-        return watched
+        return with_bar
 
     @contextmanager
-    def warnings_as_notes(self, but: str = "\0") -> Iterator[None]:
-        """Turn warnings into notes as they come, each once, those aside that begin with ``but``."""
-        told: set[str] = set()
+    def warnings_as_notes(self, ignore: str = "\0") -> Iterator[None]:
+        """Print warnings as notes, each once, except those that begin with ``ignore``."""
+        printed: set[str] = set()
 
-        def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        def show(message: Warning | str, *_: object, **__: object) -> None:
             text = str(message)
-            if text not in told and not text.startswith(but):
+            if text not in printed and not text.startswith(ignore):
                 self.note(text)
-            told.add(text)
+            printed.add(text)
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.showwarning = tell
+            warnings.showwarning = show
             yield
 
 
-def complain(message: object) -> None:
-    """Say what went wrong, in one line."""
-    _console(stderr=True).print(f"[red]dsekl:[/red] {_plain(str(message))}", highlight=False, soft_wrap=True)
+def print_error(message: object) -> None:
+    """Print an error in one line."""
+    _console(stderr=True).print(f"[red]dsekl:[/red] {_escaped(str(message))}", highlight=False, soft_wrap=True)
 
 
-def pairs(title: str, rows: dict[str, Any]) -> RenderableType:
-    """Return a table of names and values under a title, those left out that have no value."""
+def pairs(title: str, rows: Mapping[str, object], float_format: str = ".4g") -> RenderableType:
+    """Return a table of names and values under a title, without those that are None."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
         if value is not None:
-            table.add_row(name, _plain(told(value)))
-    return Group(f"\n[bold]{_plain(title)}[/bold]", table)
+            table.add_row(_escaped(name), _escaped(formatted(value, float_format)))
+    return Group(f"\n[bold]{_escaped(title)}[/bold]", table)
 
 
-def grid(title: str, columns: list[str], rows: list[list[Any]]) -> RenderableType:
+def grid(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], float_format: str = ".4g"
+) -> RenderableType:
     """Return a table under a title, with a heading over each column; numbers are on the right."""
     table = Table(box=None, pad_edge=False)
     for place, name in enumerate(columns):
-        of_numbers = any(isinstance(row[place], int | float) for row in rows)
-        table.add_column(_plain(name), justify="right" if of_numbers else "left", overflow="fold")
+        is_numeric = any(isinstance(row[place], int | float) for row in rows)
+        table.add_column(_escaped(name), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_plain(told(value)) for value in row))
-    return Group(f"\n[bold]{_plain(title)}[/bold]", table)
+        table.add_row(*(_escaped(formatted(value, float_format)) for value in row))
+    return Group(f"\n[bold]{_escaped(title)}[/bold]", table)
 
 
-def told(value: Any) -> str:
-    """Return a value as people read it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def formatted(value: object, float_format: str = ".4g") -> str:
+    """Return a value as text; of a long list the first entries."""
+    if isinstance(value, bool):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return format(value, float_format)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {formatted(part, float_format)}" for name, part in value.items())
+    if isinstance(value, list):
+        shown = ", ".join(formatted(part, float_format) for part in value[:LISTED])
+        return shown if len(value) <= LISTED else f"{shown}, ... ({len(value)} values)"
+    return str(value)
 
 
 def size(n_bytes: int) -> str:
-    """Return the size of a file as people read it."""
+    """Return the size of a file as text."""
     return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.1f} kB"
 
 
@@ -128,15 +141,15 @@ def _console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
 
 
-def _plain(text: str) -> str:
-    """Return a text that rich takes as it is, square brackets and all."""
+def _escaped(text: str) -> str:
+    """Return a text that rich prints as it is, square brackets included."""
     return text.replace("[", r"\[")
 
 
-def _as_json(value: Any) -> Any:
-    """Return a value as JSON has it; numbers that are not finite have no place there."""
+def _as_json(value: Any) -> object:
+    """Return a value as JSON; numbers that are not finite become null."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(name): _as_json(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(part) for part in value]

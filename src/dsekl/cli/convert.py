@@ -14,8 +14,8 @@ from dsekl.data.folder import is_replaceable, write_folder
 from dsekl.data.recipe import learn
 
 from . import options as o
-from .console import UsageError, Voice, pairs
-from .fit import announce
+from .console import Output, UsageError, pairs
+from .reading import print_recipe_notes
 
 
 class Precision(StrEnum):
@@ -27,7 +27,7 @@ class Precision(StrEnum):
 
 def convert(
     data: o.Data,
-    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to write.")],
     target: o.Target = None,
     task: o.TaskOption = None,
     text: o.Text = None,
@@ -43,24 +43,23 @@ def convert(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Write X.npy, y.npy and table.json into a folder, which fit and tune take in place of a file.
+    """Encode a table into a folder of NumPy files, which fit and tune map into memory.
 
-    The file is read twice, some rows at a time; the memory does not grow with it.
+    The file is read twice in chunks: memory does not grow with the number of rows.
     """
-    voice = Voice(as_json, quiet)
+    output = Output(as_json, quiet)
     if folder.exists() and not force:
-        raise UsageError(f"{folder}: is there already; give another name, or --force to replace it")
+        raise UsageError(f"{folder}: already exists (use --force to overwrite)")
     if folder.exists() and not is_replaceable(folder):
-        raise UsageError(f"{folder}: --force replaces only folders that 'dsekl convert' made; give another name")
+        raise UsageError(f"{folder}: --force overwrites only folders that 'dsekl convert' made; give another name")
     started = time.perf_counter()
     table = open_table(data, header, delimiter)
-    recipe = learn(
-        table, o.table_options(target, task, text, number, ignore, scale, max_levels, seed), voice.watch("read")
-    )
-    announce(voice, recipe, asked=task is not None)
-    size = write_folder(folder, table, recipe, dtype.value, voice.watch("convert"))
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
+    recipe = learn(table, options, output.progress("read"))
+    print_recipe_notes(output, recipe, options.task)
+    size = write_folder(folder, table, recipe, dtype.value, output.progress("convert"))
     figures = {
         "task": recipe.target.task, "rows": recipe.n_rows, "features": len(recipe.encoder.features), "bytes": size,
         "seconds": round(time.perf_counter() - started, 3), "folder": str(folder),
     }  # fmt: skip
-    voice.result(figures, pairs("Converted", figures))
+    output.result(figures, pairs("Converted", figures))

@@ -9,10 +9,12 @@ import numpy as np
 import typer
 
 from dsekl.data import open_table
+from dsekl.data.messages import Message
 
 from . import options as o
-from .console import Voice
-from .models import read_model
+from .console import Output
+from .models import probabilities, read_model
+from .reading import print_notes
 from .scores import classification_scores, regression_scores, score_tables
 
 
@@ -25,35 +27,32 @@ def evaluate(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score a model: accuracy, each class, ROC AUC and a confusion table, or RMSE, MAE and R2.
+    """Score a model: accuracy, ROC AUC, scores per class and confusion matrix; or RMSE, MAE and R2.
 
-    Probabilities (of a model with --loss logistic) are judged by the log loss.
+    A model with --loss logistic also has a log loss.
     """
-    voice = Voice(as_json, quiet)
-    estimator, recipe = read_model(model)
-    estimator.set_params(n_jobs=jobs)
-    notes: list[str] = []
+    output = Output(as_json, quiet)
+    fitted, recipe = read_model(model)
+    fitted.set_params(n_jobs=jobs)
+    classes = recipe.target.classes
+    notes: list[Message] = []
     truth, f, proba = [], [], []
     table = open_table(data, header, delimiter)
-    for rows in recipe.encoded(table, with_target=True, notes=notes, watch=voice.watch("evaluate")):
+    for rows in recipe.encoded(table, with_target=True, notes=notes, progress=output.progress("evaluate")):
         truth.append(recipe.y(rows.chunk))
-        if not recipe.target.classes:
-            f.append(estimator.predict(rows.X))
-            continue
-        f.append(estimator.decision_function(rows.X))
-        if hasattr(estimator, "predict_proba"):
-            proba.append(estimator.predict_proba(rows.X))
-    for note in notes:
-        voice.note(note)
-    if recipe.target.classes:
+        f.append(fitted.decision_function(rows.X) if classes else fitted.predict(rows.X))
+        proba.append(probabilities(fitted, rows.X))
+    print_notes(output, notes)
+    if classes:
+        known = [part for part in proba if part is not None]
         scores = classification_scores(
-            recipe.target.classes, np.concatenate(truth), np.concatenate(f), np.concatenate(proba) if proba else None
+            classes, np.concatenate(truth), np.concatenate(f), np.concatenate(known) if known else None
         )
         if scores["unknown_labels"]:
-            voice.note(
-                f"{scores['unknown_labels']} rows have a label that training did not have; they count as wrong, "
-                "and have no part in the ROC AUC and the log loss"
+            output.note(
+                f"{scores['unknown_labels']} rows have a label that the training rows did not have; they count as "
+                "wrong, and are left out of the ROC AUC and the log loss"
             )
     else:
         scores = regression_scores(np.concatenate(truth), np.concatenate(f))
-    voice.result(scores, *score_tables(f"{model.name} on {data.name}", scores))
+    output.result(scores, *score_tables(f"{model.name} on {data.name}", scores))

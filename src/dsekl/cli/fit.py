@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-import sys
+import math
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
-from dsekl.data.recipe import Recipe
-from dsekl.data.training import load_training
-
 from . import options as o
-from .console import UsageError, Voice, pairs, size
+from .console import Output, UsageError
+from .models import FittedModel, fitted, new_estimator, probabilities
+from .reading import TrainingSet, read_training
 from .scores import classification_scores, regression_scores, score_tables
+from .summary import model_table, save_model, summarise
 
 INTERRUPTED = 130
-FEWEST_ROWS_TO_SPLIT = 100
-DEFAULT_VALIDATION = 0.1
-TOP_FEATURES = 5
 
 
 def fit(
@@ -38,214 +33,122 @@ def fit(
     header: o.Header = None,
     delimiter: o.Delimiter = None,
     kernel: o.Kernel = "rbf",
-    gamma: Annotated[
-        str,
-        typer.Option(help="auto, learn (one per column), scale, median, or a number.", rich_help_panel=o.MODEL),
-    ] = "auto",
-    C: Annotated[
-        str, typer.Option("--C", "-C", help="auto, or a number: weight of the errors.", rich_help_panel=o.MODEL)
-    ] = "auto",
+    gamma: o.Gamma = "auto",
+    C: o.Cost = "auto",
     loss: o.Loss = None,
-    solver: Annotated[
-        str, typer.Option(help="dual, doubly_stochastic or shared_memory.", rich_help_panel=o.MODEL)
-    ] = "dual",
+    solver: o.Solver = "dual",
     max_epochs: o.MaxEpochs = 100,
-    tol: Annotated[
-        float | None, typer.Option(min=0.0, help="Duality gap at which to stop.", rich_help_panel=o.RUN)
-    ] = None,
-    validation: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, max=0.9, rich_help_panel=o.RUN,
-            help="Share of rows to hold out; 0: none. Default 0.1, of 100 rows or more.",
-        ),
-    ] = None,
+    tol: o.Tol = None,
+    validation: o.Validation = None,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     memory: o.Memory = 256,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep the state of the run here, to go on from.", rich_help_panel=o.RUN)
-    ] = None,
-    checkpoint_interval: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=o.RUN)
-    ] = 60.0,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.", rich_help_panel=o.RUN)
-    ] = False,
+    checkpoint: o.Checkpoint = None,
+    checkpoint_interval: o.CheckpointInterval = 60.0,
+    resume: o.Resume = False,
     force: o.Force = False,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Fit a model to a table and write it to a file.
 
-    A tenth of the rows is held out: the model is judged by them each epoch, the best epoch's is kept, and they are not
-    fitted again. Ctrl-C writes the model so far.
+    A tenth of the rows is held out for early stopping and is not used for training. Ctrl-C writes the current model.
     """
-    voice = Voice(as_json, quiet)
+    output = Output(as_json, quiet)
+    _check_files(data, model, checkpoint, resume, force)
+    settings = _settings(kernel, gamma, C, solver) | dict(
+        max_epochs=max_epochs, tol=tol, n_jobs=jobs, random_state=seed, verbose=output.verbose, memory_budget=memory
+    )
+    if checkpoint is not None:
+        settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
+
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
+    training = read_training(output, data, options, header, delimiter)
+    if loss is not None:
+        o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
+    if share := _validation_share(output, validation, training):
+        settings |= dict(early_stopping=True, validation_fraction=share)
+
+    started = time.perf_counter()
+    trained = _train(output, training, loss, settings)
+    seconds = {"read": training.seconds, "fit": time.perf_counter() - started}
+    save_model(trained, model, training.recipe, data)
+    summary = summarise(trained, training.recipe, model, seconds) | {"stopped": trained.stop_reason_}
+    scores = _validation_scores(trained, training)
+    held_out = score_tables("Held-out rows", scores) if scores else []
+    output.result({**summary, "validation": scores}, *held_out, model_table(summary))
+    if trained.stop_reason_ == "interrupted":
+        how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
+        output.note(f"stopped by Ctrl-C; {model} holds the current model; {how}")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check_files(data: Path, model: Path, checkpoint: Path | None, resume: bool, force: bool) -> None:
+    """Raise an error if a file cannot be written, or would be overwritten."""
     if resume and checkpoint is None:
-        raise UsageError("--resume: say with --checkpoint which file to go on from")
+        raise UsageError("--resume: give the checkpoint to resume from with --checkpoint")
     if checkpoint is not None and checkpoint.exists() and not resume:
-        raise UsageError(f"--checkpoint {checkpoint}: is there already; add --resume to go on from it, or delete it")
+        raise UsageError(f"--checkpoint {checkpoint}: already exists; add --resume to resume from it, or delete it")
     o.check_writable("--model", model, force or resume, inputs=(data, checkpoint))
     if checkpoint is not None:
         o.check_writable("--checkpoint", checkpoint, force=True, inputs=(data, model))
 
-    settings: dict[str, Any] = dict(
-        kernel=kernel, gamma=o.number_or_word("--gamma", gamma, ("auto", "learn", "scale", "median")),
-        C=o.number_or_word("--C", C, ("auto",)), solver=solver, max_epochs=max_epochs, tol=tol,
-        n_jobs=jobs, random_state=seed, verbose=voice.verbose, memory_budget=memory,
+
+def _settings(kernel: str, gamma: str, C: str, solver: str) -> dict[str, Any]:
+    """Return the model's settings, checked before any work is done."""
+    o.check_choice("--kernel", kernel, o.KERNELS)
+    o.check_choice("--solver", solver, o.SOLVERS)
+    return dict(
+        kernel=kernel, gamma=o.number_or_rule("--gamma", gamma, o.GAMMA_RULES),
+        C=o.number_or_rule("--C", C, o.C_RULES), solver=solver,
     )  # fmt: skip
-    if checkpoint is not None:
-        settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
 
-    started = time.perf_counter()
-    said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    recipe, X, y = load_training(data, said, header, delimiter, voice.watch("read"))
-    announce(voice, recipe, asked=task is not None)
-    share = _share_to_hold_out(voice, validation, recipe, y)
-    read = time.perf_counter()
 
-    if share:
-        settings |= dict(early_stopping=True, validation_fraction=share)
-    estimator = estimator_for(recipe, loss, settings)
+def _validation_share(output: Output, given: float | None, training: TrainingSet) -> float:
+    """Return the share of rows to hold out: what was given, or a tenth where the rows allow it."""
+    share = o.DEFAULT_VALIDATION if given is None else given
+    obstacle = _obstacle_to_split(share, training) if share else None
+    if given is not None:
+        if obstacle:
+            raise UsageError(f"--validation {given} cannot be held out: {obstacle}; change it, or give --validation 0")
+        return given
+    if training.recipe.n_rows < o.FEWEST_ROWS_TO_SPLIT:
+        obstacle = f"there are fewer than {o.FEWEST_ROWS_TO_SPLIT}"
+    if obstacle:
+        output.note(f"no rows are held out: {obstacle}; override with --validation")
+        return 0.0
+    return share
+
+
+def _obstacle_to_split(share: float, training: TrainingSet) -> str | None:
+    """Return why rows cannot be split, stratified by class, if they cannot."""
+    n, classes = training.recipe.n_rows, training.recipe.target.classes
+    held_out = math.ceil(share * n)
+    if classes and np.bincount(training.y).min() < 2:
+        return "a class has one row only"
+    fewest = max(1, len(classes))
+    if min(held_out, n - held_out) < fewest:
+        return f"{held_out} of {n} rows would be, and either part needs at least {fewest}"
+    return None
+
+
+def _train(output: Output, training: TrainingSet, loss: str | None, settings: dict[str, Any]) -> FittedModel:
+    estimator = new_estimator(training.recipe, loss, settings)
     try:
-        with voice.warnings_as_notes(but="stopped by Ctrl-C"):
-            estimator.fit(X, y)
-    except ValueError as error:
-        raise UsageError(_in_options(str(error))) from error
+        with output.warnings_as_notes(ignore="stopped by Ctrl-C"):
+            return fitted(estimator, training.recipe, training.X, training.y)
     except KeyboardInterrupt:
-        voice.note("stopped by Ctrl-C before the first step; no model was written")
+        output.note("stopped by Ctrl-C before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
-    fitted = time.perf_counter()
-    estimator.save(model, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
-
-    scores = _validation_scores(estimator, recipe, X, y)
-    summary = {
-        **summarise(estimator, recipe),
-        "stopped": estimator.stop_reason_,
-        "seconds": {"read": round(read - started, 3), "fit": round(fitted - read, 3)},
-        "model": str(model),
-        "bytes": model.stat().st_size,
-    }
-    judged = score_tables("Held-out rows", scores) if scores else []
-    voice.result({**summary, "validation": scores}, fitted_table(summary), *judged)
-    if estimator.stop_reason_ == "interrupted":
-        _say_how_to_go_on(voice, model, checkpoint)
-        raise typer.Exit(INTERRUPTED)
 
 
-def announce(voice: Voice, recipe: Recipe, asked: bool) -> None:
-    """Say what was made of the table."""
-    for note in recipe.notes:
-        voice.note(note)
-    if not asked:
-        classes = recipe.target.classes
-        kind = (
-            f"{len(classes)} classes, so this is classification" if classes else "many numbers, so this is regression"
-        )
-        voice.note(f"column {recipe.target.name!r} has {kind} (--task says otherwise)")
-
-
-def estimator_for(recipe: Recipe, loss: str | None, settings: dict[str, Any]) -> Any:
-    """Return an unfitted estimator for the recipe's task."""
-    import dsekl
-
-    kind: Any = dsekl.DSEKLClassifier if recipe.target.classes else dsekl.DSEKLRegressor
-    return kind(**settings, **({} if loss is None else {"loss": loss}))
-
-
-def summarise(estimator: Any, recipe: Recipe) -> dict[str, Any]:
-    """Return the figures of a fitted model."""
-    last = estimator.history_[-1] if estimator.history_ else {}
-    gamma: Any = getattr(estimator, "gamma_", None)
-    return {
-        "task": recipe.target.task,
-        "rows": recipe.n_rows,
-        "features": len(recipe.encoder.features),
-        "kernel": str(estimator.kernel),
-        "loss": str(estimator.loss),
-        "solver": str(estimator.solver),
-        "gamma": gamma if np.ndim(gamma) == 0 else "one per feature",
-        "weights": getattr(estimator, "metric_", None),
-        "most_important": most_important(estimator, recipe),
-        "C": estimator.C_,
-        "epochs": estimator.n_iter_,
-        "gap": last.get("gap"),
-        "kernel_evaluations": last.get("kernel_evaluations"),
-        "terms": len(estimator.dual_coef_),
-    }
-
-
-def most_important(estimator: Any, recipe: Recipe) -> dict[str, float] | None:
-    """Return the features that matter most to a learned metric, and their shares."""
-    shares = getattr(estimator, "feature_importances_", None)
-    if shares is None:
-        return None
-    features = recipe.encoder.features
-    return {features[i]: float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
-
-
-def fitted_table(summary: dict[str, Any]) -> Any:
-    """Return the closing table."""
-    important = summary["most_important"]
-    return pairs(
-        "Model",
-        {
-            **{
-                name.replace("_", " "): summary[name]
-                for name in ("task", "rows", "features", "kernel", "loss", "solver")
-            },
-            "gamma": summary["gamma"],
-            "weights": summary["weights"],
-            "most important": ", ".join(f"{name} {share:.0%}" for name, share in important.items())
-            if important
-            else None,
-            **{name.replace("_", " "): summary[name] for name in ("C", "epochs", "gap", "kernel_evaluations")},
-            "terms kept": summary["terms"],
-            "stopped by": summary.get("stopped"),
-            "seconds": ", ".join(f"{name} {value:.1f}" for name, value in summary["seconds"].items()),
-            "file": f"{summary['model']} ({size(summary['bytes'])})",
-        },
-    )
-
-
-def _share_to_hold_out(voice: Voice, asked: float | None, recipe: Recipe, y: Any) -> float:
-    """Return the share of rows that validation takes: what was asked for, or a tenth where that makes sense."""
-    if asked is not None:
-        return asked
-    if recipe.n_rows < FEWEST_ROWS_TO_SPLIT:
-        voice.note(f"{recipe.n_rows} rows are few: none are held out (--validation says otherwise)")
-        return 0.0
-    if recipe.target.classes and np.unique(y, return_counts=True)[1].min() < 2:
-        voice.note("a class has one row only, so none are held out (--validation says otherwise)")
-        return 0.0
-    return DEFAULT_VALIDATION
-
-
-def _validation_scores(estimator: Any, recipe: Recipe, X: Any, y: Any) -> dict[str, Any] | None:
-    """Return the scores of the model on the rows that were held out, if any were."""
-    rows = getattr(estimator, "validation_rows_", None)
+def _validation_scores(model: FittedModel, training: TrainingSet) -> dict[str, Any] | None:
+    """Return the scores of the model on the held-out rows, if there are any."""
+    rows = getattr(model, "validation_rows_", None)
     if rows is None:
         return None
-    if not recipe.target.classes:
-        return regression_scores(y[rows], estimator.predict(X[rows]))
-    proba = estimator.predict_proba(X[rows]) if hasattr(estimator, "predict_proba") else None
-    codes = np.searchsorted(estimator.classes_, y[rows])
-    return classification_scores(estimator.classes_.tolist(), codes, estimator.decision_function(X[rows]), proba)
-
-
-def _in_options(message: str) -> str:
-    """Return an estimator's message with the command line's names for what a user of it can change."""
-    names = {"validation_fraction=": "--validation ", "set early_stopping=False": "give --validation 0"}
-    for parameter, option in names.items():
-        message = message.replace(parameter, option)
-    return re.sub(r"^(kernel|loss|solver)='(\w+)'", r"--\1 \2", message)
-
-
-def _say_how_to_go_on(voice: Voice, model: Path, checkpoint: Path | None) -> None:
-    how = (
-        "run the same command again with --resume to go on"
-        if checkpoint is not None
-        else "with --checkpoint FILE a run can go on from where it was stopped"
-    )
-    voice.note(f"stopped by Ctrl-C; {model} holds the model so far; {how}")
+    X, y = training.X[rows], training.y[rows]
+    classes = training.recipe.target.classes
+    if not classes:
+        return regression_scores(y, model.predict(X))
+    return classification_scores(classes, y, model.decision_function(X), probabilities(model, X))

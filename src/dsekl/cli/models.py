@@ -1,31 +1,77 @@
-"""Model files as the commands need them: the estimator and the recipe of its table."""
+"""Models as the commands use them: new ones, and those in model files."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.data.compression import opened
 from dsekl.data.recipe import Recipe
+from dsekl.data.table import Features
 
 from .console import UsageError
 
+if TYPE_CHECKING:
+    from dsekl import DSEKLClassifier, DSEKLRegressor
 
-def read_model(path: Path) -> tuple[Any, Recipe]:
-    """Return the estimator and the recipe in a model file."""
+
+class FittedModel(Protocol):
+    """What the commands use of a fitted estimator; a regressor has no decision values."""
+
+    kernel: object
+    loss: object
+    solver: object
+    C_: float
+    n_iter_: int
+    dual_coef_: NDArray[np.float64]
+    support_: NDArray[np.intp]
+    history_: list[dict[str, float]]
+    stop_reason_: str
+
+    def predict(self, X: Features) -> NDArray[Any]: ...
+    def decision_function(self, X: Features) -> NDArray[np.float64]: ...
+    def set_params(self, **parameters: object) -> object: ...
+    def save(self, path: Path, *, table: dict[str, Any], provenance: dict[str, Any]) -> None: ...
+
+
+def new_estimator(recipe: Recipe, loss: str | None, settings: dict[str, Any]) -> DSEKLClassifier | DSEKLRegressor:
+    """Return an unfitted estimator for the recipe's task."""
+    import dsekl
+
+    if loss is not None:
+        settings = {**settings, "loss": loss}
+    return dsekl.DSEKLClassifier(**settings) if recipe.target.classes else dsekl.DSEKLRegressor(**settings)
+
+
+def fitted(unfitted: DSEKLClassifier | DSEKLRegressor, recipe: Recipe, X: Features, y: NDArray[Any]) -> FittedModel:
+    """Fit an estimator to encoded rows and the codes or numbers of their targets."""
+    return cast("FittedModel", unfitted.fit(X, recipe.target.decoded(y)))
+
+
+def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None:
+    """Return the probability of each class, None for a model without."""
+    predict_proba = getattr(model, "predict_proba", None)
+    return None if predict_proba is None else np.asarray(predict_proba(X))
+
+
+def read_model(path: Path) -> tuple[FittedModel, Recipe]:
+    """Return the model and the recipe in a model file."""
     from dsekl.estimators.files import read
 
+    check_readable(path)
     saved = read(path)
     if saved.table is None:
         raise UsageError(
-            f"{path}: the model was saved from Python and knows no table; load it there with dsekl.load, or make it "
-            "with 'dsekl fit'"
+            f"{path}: was saved from Python, without the columns of a table; use dsekl.load in Python, or make the "
+            "model with 'dsekl fit'"
         )
-    return saved.estimator, Recipe.from_dict(saved.table, path)
+    return cast("FittedModel", saved.estimator), Recipe.from_dict(saved.table, path)
 
 
-def needs_probabilities(estimator: Any, path: Path) -> None:
-    """Raise an error if the model has no probabilities."""
-    if not hasattr(estimator, "predict_proba"):
-        raise UsageError(
-            f"--proba: {path} has loss={estimator.loss!r}, which gives no probabilities; fit with --loss logistic"
-        )
+def check_readable(path: Path) -> None:
+    """Raise the same error for a model file that cannot be opened as for a data file."""
+    with opened(path):
+        pass

@@ -1,9 +1,9 @@
-"""Options that several commands share: one name, one meaning, one help text."""
+"""The options of the commands: one name, one meaning, one help text, wherever an option occurs."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,110 +14,166 @@ from dsekl.data.recipe import Options
 
 from .console import UsageError
 
+KERNELS = (
+    "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "polynomial",
+    "sigmoid", "chi2", "precomputed",
+)  # fmt: skip
+LOSSES = {
+    "classification": ("hinge", "squared_hinge", "logistic", "squared"),
+    "regression": ("squared", "epsilon_insensitive", "huber", "quantile"),
+}
+SOLVERS = ("dual", "doubly_stochastic", "shared_memory")
+"""Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""
+
+GAMMA_RULES = ("auto", "learn", "scale", "median")
+C_RULES = ("auto",)
+
+DEFAULT_VALIDATION = 0.1
+FEWEST_ROWS_TO_SPLIT = 100
+
+OPTION_OF = {
+    "target": "--target", "task": "--task", "categorical": "--text", "numeric": "--number", "ignore": "--ignore",
+    "max_categories": "--max-levels", "header": "--header",
+}  # fmt: skip
+"""The option that sets a parameter of ``dsekl.data``, for messages that name it."""
+
 
 class Task(StrEnum):
-    """What the target asks for."""
+    """The kind of prediction."""
 
     classification = "classification"
     regression = "regression"
 
 
-TABLE, MODEL, RUN, OUTPUT = "The table", "The model", "The run", "What is said"
-"""Headings under which the help lists options."""
+TABLE, MODEL, RUN, OUTPUT = "Data", "Model", "Training", "Output"
+"""Headings of the help."""
 
 Data = Annotated[
     Path, typer.Argument(help="csv (also gz, bz2, xz), SVMlight, npy, npz, parquet, or a folder made by convert.")
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model written by fit or tune.")]
-ModelOut = Annotated[Path, typer.Option("--model", "-m", help="Where to write the model.", rich_help_panel=MODEL)]
+ModelOut = Annotated[Path, typer.Option("--model", "-m", help="The model file to write.", rich_help_panel=MODEL)]
+
 Target = Annotated[
     str | None,
-    typer.Option(
-        "--target", "-t", help="Column to predict: its name, or its number (-1: last).", rich_help_panel=TABLE
-    ),
+    typer.Option("--target", "-t", help="Target column: its name, or its number (-1: last).", rich_help_panel=TABLE),
 ]
 TaskOption = Annotated[
     Task | None,
-    typer.Option(help="Default: texts and up to 20 whole numbers are classes.", rich_help_panel=TABLE),
+    typer.Option(help="Default: classification of text and of up to 20 integers.", rich_help_panel=TABLE),
 ]
 Text = Annotated[
-    list[str] | None, typer.Option("--text", help="Take this column as texts (repeatable).", rich_help_panel=TABLE)
+    list[str] | None, typer.Option("--text", help="Categorical column (repeatable).", rich_help_panel=TABLE)
 ]
 Number = Annotated[
-    list[str] | None, typer.Option("--number", help="Take this column as numbers (repeatable).", rich_help_panel=TABLE)
+    list[str] | None, typer.Option("--number", help="Numeric column (repeatable).", rich_help_panel=TABLE)
 ]
 Ignore = Annotated[
-    list[str] | None, typer.Option("--ignore", help="Leave this column out (repeatable).", rich_help_panel=TABLE)
+    list[str] | None, typer.Option("--ignore", help="Column to leave out (repeatable).", rich_help_panel=TABLE)
 ]
-Scale = Annotated[bool, typer.Option("--scale", help="Standardise columns of numbers.", rich_help_panel=TABLE)]
-MaxLevels = Annotated[
-    int, typer.Option(min=1, help="Texts of a column that have a feature each.", rich_help_panel=TABLE)
-]
+Scale = Annotated[bool, typer.Option("--scale", help="Standardise numeric columns.", rich_help_panel=TABLE)]
+MaxLevels = Annotated[int, typer.Option(min=1, help="Max. categories per column (one-hot).", rich_help_panel=TABLE)]
 Header = Annotated[
     bool | None,
-    typer.Option(
-        "--header/--no-header", help="csv: is the first row a header? Default: found out.", rich_help_panel=TABLE
-    ),
-]
+    typer.Option("--header/--no-header", help="csv: whether line 1 is a header. Default: inferred.",
+                 rich_help_panel=TABLE),
+]  # fmt: skip
 Delimiter = Annotated[
-    str | None, typer.Option(help="csv: default is found out among , ; tab and |.", rich_help_panel=TABLE)
+    str | None, typer.Option(help="csv: default inferred among , ; tab and |.", rich_help_panel=TABLE)
 ]
-Kernel = Annotated[str, typer.Option(help="rbf, laplacian, matern32, linear, poly, ...", rich_help_panel=MODEL)]
+
+Kernel = Annotated[str, typer.Option(help=f"{', '.join(KERNELS)}.", rich_help_panel=MODEL)]
+Kernels = Annotated[
+    list[str] | None,
+    typer.Option("--kernel", help="Kernel to try (repeatable). Default: rbf.", rich_help_panel=MODEL),
+]
+Gamma = Annotated[str, typer.Option(help=f"{', '.join(GAMMA_RULES)}, or a number.", rich_help_panel=MODEL)]
+Cost = Annotated[
+    str,
+    typer.Option("--C", "-C", help="auto, or a number: inverse regularisation strength.", rich_help_panel=MODEL),
+]
+LOSS_HELP = " | ".join(f"{task}: {', '.join(names)}" for task, names in LOSSES.items())
 Loss = Annotated[
-    str | None,
-    typer.Option(
-        help="Default: hinge, or squared for regression; logistic gives probabilities.", rich_help_panel=MODEL
-    ),
+    str | None, typer.Option(help=f"{LOSS_HELP}. Default: hinge, or squared.", rich_help_panel=MODEL)
+]  # fmt: skip
+Losses = Annotated[
+    list[str] | None,
+    typer.Option("--loss", help="Loss to try (repeatable). Default: hinge, or squared.", rich_help_panel=MODEL),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Decides everything random.", rich_help_panel=RUN)]
+Solver = Annotated[str, typer.Option(help=f"{', '.join(SOLVERS)}.", rich_help_panel=MODEL)]
+
+MaxEpochs = Annotated[int, typer.Option(min=1, help="Maximum number of epochs.", rich_help_panel=RUN)]
+Tol = Annotated[float | None, typer.Option(min=0.0, help="Relative duality gap at which to stop.", rich_help_panel=RUN)]
+Validation = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=0.9, rich_help_panel=RUN,
+                 help=f"Share of rows to hold out; 0: none. Default: {DEFAULT_VALIDATION}, or 0 for fewer than "
+                 f"{FEWEST_ROWS_TO_SPLIT} rows."),
+]  # fmt: skip
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=RUN)]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Threads; default: all cores.", rich_help_panel=RUN)
+    int | None, typer.Option("--jobs", "-j", min=1, help="Threads. Default: all cores.", rich_help_panel=RUN)
 ]
-MaxEpochs = Annotated[int, typer.Option(min=1, help="Most passes over the data.", rich_help_panel=RUN)]
 Memory = Annotated[int, typer.Option(min=1, help="Megabytes for kernel blocks.", rich_help_panel=RUN)]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.", rich_help_panel=RUN)]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.", rich_help_panel=OUTPUT)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=OUTPUT)]
+Checkpoint = Annotated[Path | None, typer.Option(help="Checkpoint file to write.", rich_help_panel=RUN)]
+CheckpointInterval = Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=RUN)]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Resume from the checkpoint, if it exists.", rich_help_panel=RUN)
+]
+Journal = Annotated[
+    Path | None,
+    typer.Option(help="File of the candidates' scores, from which a search can resume.", rich_help_panel=RUN),
+]
+
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing result.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=OUTPUT)]
 
 
 def table_options(
     target: str | None, task: Task | None, text: list[str] | None, number: list[str] | None, ignore: list[str] | None,
     scale: bool, max_levels: int, seed: int,
 ) -> Options:  # fmt: skip
-    """Return what the user said of the training table."""
+    """Return the options that concern the training table."""
     return Options(
-        target=target, task=None if task is None else task.value, texts=tuple(text or ()), numbers=tuple(number or ()),
-        ignored=tuple(ignore or ()), scale=scale, most_levels=max_levels, seed=seed,
+        target=target, task=None if task is None else task.value, categorical=tuple(text or ()),
+        numeric=tuple(number or ()), ignore=tuple(ignore or ()), scale=scale, max_categories=max_levels, seed=seed,
     )  # fmt: skip
 
 
-def number_or_word(option: str, given: str, words: tuple[str, ...]) -> float | str:
-    """Return an option's value that is a positive number or one of some words."""
-    if given in words:
+def check_choice(option: str, given: str, choices: Sequence[str]) -> None:
+    """Raise an error if an option's value is not one of the choices."""
+    if given not in choices:
+        raise UsageError(f"{option} {given} is not known; choose one of {', '.join(choices)}")
+
+
+def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str:
+    """Return an option's value: a positive number, or the name of a rule that chooses it."""
+    if given in rules:
         return given
     try:
         value = float(given)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise UsageError(f"{option} {given}: give {', '.join(words)} or a number greater than 0")
+        raise UsageError(f"{option} {given}: give {', '.join(rules)} or a number greater than 0")
     return value
 
 
 def check_writable(option: str, path: Path, force: bool, inputs: Iterable[Path | None] = ()) -> None:
-    """Raise an error before any work is done if the result cannot be written, or would replace what it is made of."""
+    """Raise an error before any work is done if the result cannot be written, or would overwrite an input."""
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; give the name of a file")
     if any(given is not None and path.resolve() == given.resolve() for given in inputs):
-        raise UsageError(f"{option} {path}: has another part in this command already; give another name")
+        raise UsageError(f"{option} {path}: is used by another option or argument of this command; give another name")
     if path.exists() and not path.is_file():
         raise UsageError(f"{option} {path}: is a device or a pipe; give the name of a file")
     if path.exists() and not force:
-        raise UsageError(f"{option} {path}: is there already; give another name, or --force to replace it")
+        raise UsageError(f"{option} {path}: already exists (use --force to overwrite)")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
     try:
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             pass
     except OSError as error:
-        raise UsageError(f"{option} {path}: cannot be written there ({error.strerror}); give another folder") from error
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror}); give another folder") from error

@@ -1,4 +1,4 @@
-"""``dsekl predict``: raw rows in, predictions out, some rows at a time."""
+"""``dsekl predict``: raw rows in, predictions out, in chunks of rows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
 import numpy as np
 import typer
 
+from dsekl.atomic import replacing_text
 from dsekl.data import SparseTable, open_table
-from dsekl.data.contract import Chunk
+from dsekl.data.fields import number_as_text
 from dsekl.data.layout import find_column
+from dsekl.data.messages import Message
 from dsekl.data.recipe import Recipe, Rows
-from dsekl.data.values import as_text
-from dsekl.data.whole import whole_file
+from dsekl.data.table import Chunk, Features
 
 from . import options as o
-from .console import UsageError, Voice, pairs
-from .models import needs_probabilities, read_model
+from .console import Output, UsageError, pairs
+from .models import FittedModel, probabilities, read_model
+from .reading import print_notes
 
 
 def predict(
@@ -42,67 +44,66 @@ def predict(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Predict each row of a file; the memory does not grow with the rows.
+    """Predict every row of a file; memory does not grow with the number of rows.
 
-    The output is csv with a header and a column "prediction", after the columns to keep.
+    The output is csv with a header: the kept columns, then "prediction".
     """
-    voice = Voice(as_json, quiet)
     if as_json and output is None:
-        raise UsageError("--json: say with --output where predictions go; standard output is for the summary")
+        raise UsageError("--json: write the predictions to a file with --output; the JSON is on standard output")
     if output is not None:
         o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
-    estimator, recipe = read_model(model)
-    if proba:
-        needs_probabilities(estimator, model)
+    fitted, recipe = read_model(model)
+    if proba and not hasattr(fitted, "predict_proba"):
+        raise UsageError(f"--proba: {model} has loss={fitted.loss!r} and no probabilities; fit with --loss logistic")
     if decision and not recipe.target.classes:
-        raise UsageError(f"--decision: {model} predicts numbers, which are its decision values")
-    estimator.set_params(n_jobs=jobs)
+        raise UsageError(f"--decision: {model} is a regressor and has no decision values; leave it out")
+    fitted.set_params(n_jobs=jobs)
     table = open_table(data, header, delimiter)
     if keep and isinstance(table, SparseTable):
-        raise UsageError(f"--keep: {data} is in SVMlight's format, which has no named columns")
+        raise UsageError(f"--keep: {data} is an SVMlight file, which has no named columns")
     kept = [] if isinstance(table, SparseTable) else [find_column(table, name) for name in keep or []]
 
-    notes: list[str] = []
+    printer = Output(as_json, quiet)
+    notes: list[Message] = []
     n_rows = 0
     with _opened(output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*kept, *_names(recipe, proba, decision)])
-        for rows in recipe.encoded(table, False, notes, kept, voice.watch("predict")):
+        for rows in recipe.encoded(table, False, notes, kept, printer.progress("predict")):
             copied = [_copied(rows, name) for name in kept]
-            writer.writerows(zip(*copied, *_predictions(estimator, rows.X, proba, decision), strict=True))
+            writer.writerows(zip(*copied, *_predictions(fitted, rows.X, proba, decision), strict=True))
             n_rows += rows.raw.n_rows
-    for note in notes:
-        voice.note(note)
+    print_notes(printer, notes)
     if output is not None:
         seconds = time.perf_counter() - started
         figures = {"rows": n_rows, "seconds": round(seconds, 3), "output": str(output)}
-        voice.result(figures, pairs("Predictions", figures))
+        printer.result(figures, pairs("Predictions", figures))
 
 
 def _names(recipe: Recipe, proba: bool, decision: bool) -> list[str]:
-    """Return the names of the columns that predictions have."""
+    """Return the names of the columns of the predictions."""
     classes = recipe.target.classes
     values = ["decision"] if len(classes) == 2 else [f"decision {label}" for label in classes]
     return ["prediction", *(values if decision else []), *([f"probability {c}" for c in classes] if proba else [])]
 
 
-def _predictions(estimator: Any, X: Any, proba: bool, decision: bool) -> list[list[Any]]:
-    """Return the columns that predictions have."""
-    columns = [estimator.predict(X)[:, None]]
+def _predictions(fitted: FittedModel, X: Features, proba: bool, decision: bool) -> list[list[object]]:
+    """Return the columns of the predictions."""
+    columns = [fitted.predict(X)[:, None]]
     if decision:
-        columns.append(estimator.decision_function(X).reshape(X.shape[0], -1))
+        columns.append(fitted.decision_function(X).reshape(X.shape[0], -1))
     if proba:
-        columns.append(estimator.predict_proba(X))
+        columns.append(np.asarray(probabilities(fitted, X)))
     return [column.tolist() for part in columns for column in part.T]
 
 
 def _copied(rows: Rows, name: str) -> list[str]:
-    """Return a column of the input as it stands there."""
+    """Return a column of the input as it is in the file."""
     assert isinstance(rows.raw, Chunk)
     column = rows.raw.column(name)
     if isinstance(column, np.ndarray):
-        return ["" if np.isnan(value) else as_text(value) for value in column.tolist()]
+        return ["" if np.isnan(value) else number_as_text(value) for value in column.tolist()]
     return list(column)
 
 
@@ -112,5 +113,5 @@ def _opened(output: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
     else:
-        with whole_file(output) as file:
+        with replacing_text(output) as file:
             yield file

@@ -1,4 +1,4 @@
-"""``dsekl reproduce``: the paper's figures and tables again, and a report on what agrees."""
+"""``dsekl reproduce``: the paper's figures and tables, and a report on what agrees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,34 +21,34 @@ NAMES = ("xor", "figure2", "relatives", "open-question", "table1", "covertype", 
 @app.command()
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help=f"Which to run: {', '.join(NAMES)}. All if none is named.")
+        list[str] | None, typer.Argument(help=f"Experiments to run: {', '.join(NAMES)}. Default: all.")
     ] = None,
     output: Annotated[Path, typer.Option(help="Folder for the report, the figures and the numbers.")] = Path(
         "out/reproduction"
     ),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Under two minutes, with data that come with the library.")
+        bool, typer.Option("--quick", help="A few minutes, with data that come with scikit-learn.")
     ] = False,
-    epochs: Annotated[int, typer.Option(min=1, help="Most epochs of Algorithm 2 on covertype.")] = 54,
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything random.")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs of Algorithm 2 on covertype.")] = 54,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, and threads of the large fits.")] = os.cpu_count() or 1,
 ) -> None:
-    """Run the paper's experiments and write one HTML report beside figures (SVG, PNG) and numbers (CSV).
+    """Run the paper's experiments; write an HTML report, figures (SVG, PNG) and numbers (CSV).
 
-    What is finished is kept as it ends: the same command goes on where an earlier one was stopped. The data sets are
-    read from the folder that DSEKL_DATA names, or fetched.
+    Finished parts are saved: the same command resumes a run that was stopped. The data sets are read from the folder
+    that DSEKL_DATA names, or downloaded.
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        _refuse(f"the report needs {' and '.join(missing)}; install it with: pip install 'dsekl[report]'")
+        _exit_with(f"the report needs {' and '.join(missing)}; install it with: pip install 'dsekl[report]'")
     chosen = experiments or list(NAMES)
     unknown = [name for name in chosen if name not in NAMES]
     if unknown:
-        _refuse(f"experiment {unknown[0]!r} is not known; choose from {', '.join(NAMES)}")
+        _exit_with(f"experiment {unknown[0]!r} is not known; choose from {', '.join(NAMES)}")
     try:
         _run(chosen, output, quick, epochs, seed, jobs)
     except KeyboardInterrupt:
-        typer.echo("\nstopped; what was finished is kept, and the same command goes on from there", err=True)
+        typer.echo("\nstopped; finished parts are saved, and the same command resumes the run", err=True)
         raise typer.Exit(130) from None
 
 
@@ -63,7 +63,7 @@ def _run(chosen: list[str], output: Path, quick: bool, epochs: int, seed: int, j
     try:
         results = Results(output, settings.lasting())
     except (OSError, ValueError) as error:
-        _refuse(f"--output {output}: {error}")
+        _exit_with(f"--output {output}: {error}")
     command = shlex.join(["dsekl", *sys.argv[1:]])
     left_out = {}
     for name in chosen:
@@ -75,7 +75,7 @@ def _run(chosen: list[str], output: Path, quick: bool, epochs: int, seed: int, j
             typer.echo(f"{name}: left out; {error}", err=True)
             continue
         runs = results.read("provenance")
-        # A run that went on later took the seconds of all its parts.
+        # The seconds of a resumed run are those of all its parts.
         seconds = time.perf_counter() - started + runs.get(name, {}).get("seconds", 0.0)
         results.write("provenance", runs | {name: report.provenance(command, seconds)})
     if quick:
@@ -88,6 +88,6 @@ def _run(chosen: list[str], output: Path, quick: bool, epochs: int, seed: int, j
     typer.echo(str(path))
 
 
-def _refuse(message: str) -> None:
+def _exit_with(message: str) -> NoReturn:
     typer.echo(f"dsekl reproduce: {message}", err=True)
     raise typer.Exit(2)

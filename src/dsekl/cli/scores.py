@@ -1,4 +1,4 @@
-"""The scores that people expect, for labels and for numbers."""
+"""Scores of classification and regression."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from .console import grid, pairs
+from dsekl.data.target import Label
+
+from .console import formatted, grid, pairs
+
+DECIMALS = ".4f"
+IN_UNITS_OF_TARGET = ("rmse", "mae")
+"""Errors of any size, for which four digits are more than four decimals."""
 
 
 def classification_scores(
-    classes: Sequence[Any], truth: NDArray[np.integer[Any]], f: NDArray[np.float64], proba: NDArray[np.float64] | None
+    classes: Sequence[Label], truth: NDArray[np.integer[Any]], f: NDArray[np.float64], proba: NDArray[np.float64] | None
 ) -> dict[str, Any]:
-    """Return the scores of decision values ``f`` (one column for two classes) at rows of the classes ``truth``.
+    """Return the scores of decision values ``f`` (one column for two classes) for rows of the classes ``truth``.
 
-    A code of -1 is a label that the model does not know: no prediction of such a row is right.
+    The code -1 is a label that the model does not know: every prediction of such a row is wrong.
     """
     from sklearn import metrics
 
@@ -28,13 +34,13 @@ def classification_scores(
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
         truth, predicted, labels=codes, zero_division=0.0
     )
-    # Labels that the model does not know are a class that it never finds.
+    # Labels that the model does not know are a class with recall 0.
     recalls = [*recall[support > 0], *([] if known.all() else [0.0])]
     return {
         "rows": len(truth),
         "accuracy": float((truth == predicted).mean()),
         "balanced_accuracy": float(np.mean(recalls)) if recalls else None,
-        "roc_auc": _area(truth[known], f[known]),
+        "roc_auc": _roc_auc(truth[known], f[known]),
         "log_loss": float(metrics.log_loss(truth[known], proba[known], labels=codes))
         if proba is not None and known.any()
         else None,
@@ -62,25 +68,25 @@ def regression_scores(truth: NDArray[np.float64], predicted: NDArray[np.float64]
 
 
 def score_tables(title: str, scores: dict[str, Any]) -> list[RenderableType]:
-    """Return the scores for people: totals, then each class, then which class was taken for which."""
-    names = {"roc_auc": "ROC AUC", "log_loss": "log loss", "rmse": "RMSE", "mae": "MAE", "r2": "R2"}
+    """Return the scores as tables: totals, then each class, then the confusion matrix."""
+    names = {"roc_auc": "ROC AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R2"}
     totals = {
-        names.get(name, name.replace("_", " ")): value
+        names.get(name, name.replace("_", " ")): formatted(value) if name in IN_UNITS_OF_TARGET else value
         for name, value in scores.items()
         if name not in ("classes", "confusion") and not (name == "unknown_labels" and not value)
     }
-    tables = [pairs(title, totals)]
+    tables = [pairs(title, totals, DECIMALS)]
     if "classes" in scores:
         rows = [[label, *figures.values()] for label, figures in scores["classes"].items()]
-        tables.append(grid("Each class", ["class", "precision", "recall", "F1", "rows"], rows))
+        tables.append(grid("Classes", ["class", "precision", "recall", "F1", "rows"], rows, DECIMALS))
         labels = list(scores["classes"])
         counts = [[label, *row] for label, row in zip(labels, scores["confusion"], strict=True)]
-        tables.append(grid("Which was taken for which", ["truth \\ predicted", *labels], counts))
+        tables.append(grid("Confusion matrix", ["true \\ predicted", *labels], counts))
     return tables
 
 
-def _area(truth: NDArray[np.integer[Any]], f: NDArray[np.float64]) -> float | None:
-    """Return the area under the ROC curve; for several classes the mean of each against the rest."""
+def _roc_auc(truth: NDArray[np.integer[Any]], f: NDArray[np.float64]) -> float | None:
+    """Return the area under the ROC curve; for several classes the mean of one against the rest."""
     from sklearn.metrics import roc_auc_score
 
     if f.shape[1] == 1:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-
-from dsekl.data.training import load_training
+from rich.console import RenderableType
 
 from . import options as o
-from .console import UsageError, Voice, grid
-from .fit import INTERRUPTED, announce, estimator_for, fitted_table, summarise
+from .console import Output, UsageError, grid
+from .fit import INTERRUPTED
+from .models import new_estimator
+from .reading import TrainingSet, read_training
+from .summary import model_table, save_model, summarise
+
+if TYPE_CHECKING:
+    from dsekl import DSEKLClassifier, DSEKLRegressor
+    from dsekl.tuning import Outcome, Tuned
+
+    Estimators = Sequence[DSEKLClassifier | DSEKLRegressor]
 
 SHOWN = 10
 
@@ -31,80 +38,80 @@ def tune(
     max_levels: o.MaxLevels = 100,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
-    kernel: Annotated[
-        list[str] | None,
-        typer.Option("--kernel", help="Kernel to try (repeatable); default rbf.", rich_help_panel=o.MODEL),
-    ] = None,
-    loss: Annotated[
-        list[str] | None,
-        typer.Option("--loss", help="Loss to try (repeatable); default hinge, or squared.", rich_help_panel=o.MODEL),
-    ] = None,
+    kernel: o.Kernels = None,
+    loss: o.Losses = None,
     max_epochs: o.MaxEpochs = 100,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     memory: o.Memory = 256,
-    journal: Annotated[
-        Path | None,
-        typer.Option(help="Keep findings here; a search that was stopped goes on from them.", rich_help_panel=o.RUN),
-    ] = None,
+    journal: o.Journal = None,
     force: o.Force = False,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Search gamma and C, and write the best model, fitted on all rows.
+    """Search gamma and C by successive halving, and write the best model, fitted to all rows."""
+    output = Output(as_json, quiet)
+    _check_files(data, model, journal, force)
+    kernels = kernel or ["rbf"]
+    for name in kernels:
+        o.check_choice("--kernel", name, o.KERNELS)
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
+    training = read_training(output, data, options, header, delimiter)
+    for name in loss or ():
+        o.check_choice("--loss", name, o.LOSSES[training.recipe.target.task])
 
-    49 pairs for each kernel and loss, around what the data suggest, are compared on a few whole regions of the data,
-    the better third on more, the last three on all rows but a tenth.
-    """
-    voice = Voice(as_json, quiet)
-    o.check_writable("--model", model, force, inputs=(data, journal))
-    started = time.perf_counter()
-    said = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    recipe, X, y = load_training(data, said, header, delimiter, voice.watch("read"))
-    announce(voice, recipe, asked=task is not None)
-    read = time.perf_counter()
     estimators = [
-        estimator_for(recipe, of_loss, dict(kernel=of_kernel, max_epochs=max_epochs, memory_budget=memory))
-        for of_kernel in kernel or ["rbf"]
+        new_estimator(training.recipe, of_loss, dict(kernel=of_kernel, max_epochs=max_epochs, memory_budget=memory))
+        for of_kernel in kernels
         for of_loss in loss or (None,)
     ]
-    found = _search(voice, estimators, X, y, journal, jobs, seed)
-    found.estimator.save(model, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
-    summary = {
-        **summarise(found.estimator, recipe),
-        "seconds": {"read": round(read - started, 3), "search": round(time.perf_counter() - read, 3)},
-        "model": str(model),
-        "bytes": model.stat().st_size,
-    }
-    tried = [
-        {
-            **{name: str(getattr(estimators[outcome.candidate.arm], name)) for name in ("kernel", "loss")},
-            "width": outcome.candidate.width, "C": outcome.candidate.C, "error": outcome.error,
-            "judged_by": outcome.rows, "rung": outcome.rung + 1,
-        }
-        for outcome in found.outcomes
-    ]  # fmt: skip
-    error = "error" if recipe.target.classes else "mean square"
-    shown = grid(
-        f"Best {min(SHOWN, len(tried))} of {len(tried)}",
-        ["kernel", "loss", "gamma times", "C", error, "judged by rows", "rung"],
-        [list(line.values()) for line in tried[:SHOWN]],
-    )
-    voice.result({**summary, "best": tried[0], "tried": tried}, fitted_table(summary), shown)
+    started = time.perf_counter()
+    tuned = _search(output, estimators, training, journal, jobs, seed)
+    seconds = {"read": training.seconds, "search": time.perf_counter() - started}
+    save_model(tuned.estimator, model, training.recipe, data)
+    summary = summarise(tuned.estimator, training.recipe, model, seconds)
+    tried = [_figures(outcome, estimators) for outcome in tuned.outcomes]
+    error = "error" if training.recipe.target.classes else "mean squared error"
+    output.result({**summary, "best": tried[0], "tried": tried}, _candidates(tried, error), model_table(summary))
+
+
+def _check_files(data: Path, model: Path, journal: Path | None, force: bool) -> None:
+    """Raise an error if a file cannot be written, or would be overwritten."""
+    o.check_writable("--model", model, force, inputs=(data, journal))
+    if journal is not None and not journal.parent.is_dir():
+        raise UsageError(f"--journal {journal}: there is no folder {journal.parent}; make it first")
 
 
 def _search(
-    voice: Voice, estimators: list[Any], X: Any, y: Any, journal: Path | None, jobs: int | None, seed: int
-) -> Any:
+    output: Output, estimators: Estimators, training: TrainingSet, journal: Path | None, jobs: int | None, seed: int
+) -> Tuned:
     from dsekl import tuning
     from dsekl.runs import Progress
 
-    if journal is not None and not journal.parent.is_dir():
-        raise UsageError(f"--journal {journal}: there is no folder {journal.parent}; make it first")
+    y = training.recipe.target.decoded(training.y)
     try:
-        with Progress(voice.verbose, 1, "tune") as progress:
-            return tuning.tune(estimators, X, y, journal=journal, n_jobs=jobs, seed=seed, report=progress.advance)
+        with Progress(output.verbose, 1, "tune") as bar:
+            return tuning.tune(estimators, training.X, y, journal=journal, n_jobs=jobs, seed=seed, report=bar.advance)
     except KeyboardInterrupt:
-        kept = f"{journal} holds what was found, and the same command goes on from it"
-        voice.note(f"stopped by Ctrl-C; {kept if journal else 'with --journal FILE a search can go on'}")
+        saved = f"{journal} holds the scores so far, and the same command resumes the search"
+        output.note(f"stopped by Ctrl-C; {saved if journal else '--journal FILE makes a search resumable'}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _figures(outcome: Outcome, estimators: Estimators) -> dict[str, Any]:
+    """Return how a candidate did."""
+    candidate = outcome.candidate
+    estimator = estimators[candidate.arm]
+    return {
+        "kernel": str(estimator.kernel), "loss": str(estimator.loss), "width": candidate.width, "C": candidate.C,
+        "error": outcome.error, "judged_by": outcome.rows, "rung": outcome.rung + 1,
+    }  # fmt: skip
+
+
+def _candidates(tried: list[dict[str, Any]], error: str) -> RenderableType:
+    """Return the best candidates as a table; ``error`` is the name of their error."""
+    return grid(
+        f"Best {min(SHOWN, len(tried))} of {len(tried)} candidates",
+        ["kernel", "loss", "gamma times", "C", error, "validation rows", "rung"],
+        [list(figures.values()) for figures in tried[:SHOWN]],
+    )

@@ -1,4 +1,4 @@
-"""Data files: one format a file, all read some rows at a time; the encoding of a table as numbers; a catalogue."""
+"""Data files: one format a file, all read in chunks of rows; the encoding of a table as numbers; a catalogue."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 from .arrays import ArrayTable
 from .compression import opened
-from .contract import Chunk, SparseChunk, Table
 from .delimited import DelimitedTable
 from .errors import DataFileError
 from .parquet import ParquetTable
 from .svmlight import SparseTable, looks_sparse
+from .table import Chunk, SparseChunk, Table
 
 __all__ = ["Chunk", "DataFileError", "SparseChunk", "SparseTable", "Table", "open_table"]
 
 
 def open_table(path: Path, header: bool | None = None, delimiter: str | None = None) -> Table | SparseTable:
-    """Open a data file; its format is known by its content, not by its name.
+    """Open a data file; its format is inferred from its content, not from its name.
 
-    ``header`` and ``delimiter`` are for csv, and found out where they are not given.
+    ``header`` and ``delimiter`` are for csv, and inferred where they are None.
     """
     with opened(path) as stream:
         start = stream.read(2**16)

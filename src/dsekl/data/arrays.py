@@ -1,4 +1,4 @@
-"""NumPy files: one array (npy), or the arrays X and y in an archive (npz). Read as streams, never whole."""
+"""NumPy files: one array (npy), or the arrays X and y in an archive (npz). Read in chunks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .compression import opened
-from .contract import Chunk, row_place, rows_within_bounds
 from .dialect import column_names
 from .errors import DataFileError
-from .values import Column
+from .fields import Column
+from .table import Chunk, row_place, rows_within_bounds
 
 ROWS, TARGETS = "X", "y"
 """The names of the arrays in an archive."""
@@ -45,12 +45,12 @@ class ArrayTable:
                 shape, dtype = self._header(stream, TARGETS)
             if shape != self._shape[:1] or dtype.kind not in "fiubU":
                 raise self._unusable(
-                    TARGETS, f"has shape {shape} and type {dtype}; give numbers or texts of shape {self._shape[:1]}"
+                    TARGETS, f"has shape {shape} and type {dtype}; give numbers or strings of shape {self._shape[:1]}"
                 )
         self.names = column_names([""] * self._shape[1], False) + ((TARGETS,) if self._has_targets else ())
 
-    def chunks(self, texts: frozenset[str] = frozenset()) -> Iterator[Chunk]:
-        """Read the rows; numbers are numbers, whatever ``texts`` says."""
+    def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
+        """Read all rows; the arrays' types decide, not ``as_text``."""
         size = rows_within_bounds(self._shape[1])
         targets = self._blocks(TARGETS, size) if self._has_targets else None
         first_row = 0
@@ -63,7 +63,7 @@ class ArrayTable:
             first_row += len(block)
 
     def _blocks(self, name: str, size: int) -> Iterator[NDArray[Any]]:
-        """Read an array some rows at a time."""
+        """Read an array in chunks of rows."""
         with self._member(name) as stream:
             shape, dtype = self._header(stream, name)
             for start in range(0, shape[0], size):
@@ -80,9 +80,9 @@ class ArrayTable:
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran_order, dtype = read(stream)
         except ValueError as error:
-            raise self._unusable(name, f"is no array of numbers ({error})") from error
+            raise self._unusable(name, f"is not an array of numbers ({error})") from error
         if fortran_order and len(shape) > 1:
-            raise self._unusable(name, "is stored by columns; save numpy.ascontiguousarray of it")
+            raise self._unusable(name, "is in Fortran order; save numpy.ascontiguousarray of it")
         return shape, dtype
 
     def _members(self) -> list[str]:
@@ -101,7 +101,7 @@ class ArrayTable:
         except KeyError as error:
             raise DataFileError(self.path, f"holds {', '.join(self._members())}, and no array {name!r}") from error
         except zipfile.BadZipFile as error:
-            raise DataFileError(self.path, f"is damaged ({error})") from error
+            raise DataFileError(self.path, f"is corrupted ({error})") from error
 
     def _unusable(self, name: str, reason: str) -> DataFileError:
         return DataFileError(self.path, f"array {name!r} {reason}" if self._archive else reason)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FOLDER_VARIABLE = "DSEKL_DATA"
 
@@ -39,7 +39,7 @@ class Dataset:
 class Source:
     """Where one data set comes from and which two classes it is read as.
 
-    ``task`` is said in the report. ``positive`` are the labels of class 1, as text; ``kept`` the only ones to keep, if
+    ``task`` is for the report. ``positive`` are the labels of class 1, as text; ``kept`` the only ones to keep, if
     not all.
     """
 
@@ -47,7 +47,7 @@ class Source:
     positive: tuple[str, ...]
     fetch: Callable[[], tuple[Any, Any]]
     kept: tuple[str, ...] | None = None
-    prepare: Callable[[Any], Any] = lambda X: X
+    prepare: Callable[[NDArray[Any]], NDArray[Any]] = lambda X: X
 
 
 def xor(n: int, rng: np.random.Generator) -> Dataset:
@@ -88,7 +88,7 @@ def is_here(name: str) -> bool:
     return name in _BUNDLED or (path is not None and path.exists())
 
 
-def _as_text(labels: Any) -> NDArray[Any]:
+def _as_text(labels: ArrayLike) -> NDArray[Any]:
     """Return labels as text, 1 and 1.0 as "1": folders hold numbers, fetchers give text."""
     labels = np.asarray(labels)
     if np.issubdtype(labels.dtype, np.number):
@@ -154,24 +154,24 @@ def _bundled(name: str) -> Callable[[], tuple[Any, Any]]:
     return fetch
 
 
-def _mostly_known_rows(X: Any) -> Any:
-    """Fill the few missing values of a column with its median."""
+def _imputed(X: NDArray[Any]) -> NDArray[Any]:
+    """Impute missing values by the median of their column."""
     X = np.asarray(X, dtype=np.float64)
     return np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
 
 
-def _without_sample_id(X: Any) -> Any:
+def _without_sample_id(X: NDArray[Any]) -> NDArray[Any]:
     """The folder's breast-cancer table begins with the sample's number; the fetched one does not."""
-    return _mostly_known_rows(X[:, 1:] if X.shape[1] == 10 else X)
+    return _imputed(X[:, 1:] if X.shape[1] == 10 else X)
 
 
-def _one_hot(X: Any) -> Any:
+def _one_hot(X: NDArray[Any]) -> NDArray[Any]:
     """Codes of categories become one column each; columns of zeros and ones are left alone."""
     if X.shape[1] > 100:
         return X
     from sklearn.preprocessing import OneHotEncoder
 
-    return OneHotEncoder(sparse_output=False).fit_transform(X)
+    return np.asarray(OneHotEncoder(sparse_output=False).fit_transform(X))
 
 
 _BUNDLED = ("digits", "wdbc", "wine")

@@ -1,4 +1,4 @@
-"""Files opened for reading, unpacked on the way where they are compressed, which their first bytes tell."""
+"""Files opened for reading, decompressed where their first bytes say that they are compressed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,13 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError as error:
         raise DataFileError(path, "there is no such file") from error
     except IsADirectoryError as error:
-        raise DataFileError(
-            path, "is a folder; give a file (fit and tune also take a folder made by 'dsekl convert')"
-        ) from error
+        raise DataFileError(path, "is a folder; give a file") from error
     except PermissionError as error:
-        raise DataFileError(path, "may not be read; change its permissions") from error
+        raise DataFileError(path, "permission denied; change its permissions") from error
     except EOFError as error:
         raise DataFileError(path, "ends too early: the compressed file is cut off") from error
     except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise DataFileError(path, f"the compressed file is damaged ({error})") from error
+        raise DataFileError(path, f"the compressed file is corrupted ({error})") from error
     except OSError as error:
-        # bz2 reports damage in this way, too.
+        # bz2 reports corrupted files in this way, too.
         raise DataFileError(path, f"cannot be read ({error.strerror or error})") from error

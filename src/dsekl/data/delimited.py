@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from .compression import opened
-from .contract import Chunk, rows_within_bounds
 from .dialect import SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
 from .errors import DataFileError
-from .values import Column, is_missing, is_number
+from .fields import Column, is_missing, is_number
+from .table import Chunk, rows_within_bounds
 
 
 class DelimitedTable:
-    """A csv file. What is not given (``header``, ``delimiter``) is found out from its first rows."""
+    """A csv file. A ``header`` or ``delimiter`` of None is inferred from its first rows."""
 
     def __init__(self, path: Path, header: bool | None = None, delimiter: str | None = None) -> None:
         self.path = path
@@ -41,19 +41,19 @@ class DelimitedTable:
             next(self._rows())
         for place, name in enumerate(self.names):
             if name in self.names[:place]:
-                raise DataFileError(f"{path}:{line}", "stands in the header more than once; rename one of them", name)
+                raise DataFileError(f"{path}:{line}", "occurs in the header more than once; rename one of them", name)
         if self.has_header and next(islice(self._rows("replace"), 1, None), None) is None:
             raise DataFileError(path, "has a header and no rows")
 
-    def chunks(self, texts: frozenset[str] = frozenset()) -> Iterator[Chunk]:
-        """Read the rows, the columns ``texts`` as they stand in the file."""
+    def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
+        """Read all rows; the columns ``as_text`` as they are in the file."""
         size = rows_within_bounds(len(self.names))
         stream = self._lines()
         if self.has_header:
             next(csv.reader(stream, delimiter=self.delimiter))
         first_row = 0
         while lines := list(islice(stream, size)):
-            columns = self._clean(lines, texts)
+            columns = self._clean(lines, as_text)
             n_rows = len(lines)
             if columns is None:
                 rows = self._parsed(lines, stream, first_row)
@@ -63,13 +63,13 @@ class DelimitedTable:
                 yield Chunk(n_rows, columns.__getitem__, partial(self._where, first_row))
             first_row += n_rows
 
-    def _clean(self, lines: list[str], texts: frozenset[str]) -> dict[str, Column] | None:
-        """Return the columns of lines without quotes and gaps, one row each; None for other lines."""
+    def _clean(self, lines: list[str], as_text: frozenset[str]) -> dict[str, Column] | None:
+        """Return the columns of lines that are one row each, without quotes and missing numbers; else None."""
         delimiters = {line.count(self.delimiter) for line in lines}
         if len(self.names) == 1 or delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
             return None
-        of_texts = [place for place, name in enumerate(self.names) if name in texts]
-        of_numbers = [place for place, name in enumerate(self.names) if name not in texts]
+        of_text = [place for place, name in enumerate(self.names) if name in as_text]
+        of_numbers = [place for place, name in enumerate(self.names) if name not in as_text]
         columns: dict[str, Column] = {}
         try:
             if of_numbers:
@@ -77,9 +77,9 @@ class DelimitedTable:
                 columns |= {self.names[place]: numbers[:, k] for k, place in enumerate(of_numbers)}
         except ValueError:
             return None
-        if of_texts:
-            fields = np.loadtxt(lines, dtype=str, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_texts)
-            columns |= {self.names[place]: fields[:, k].tolist() for k, place in enumerate(of_texts)}
+        if of_text:
+            fields = np.loadtxt(lines, dtype=str, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_text)
+            columns |= {self.names[place]: fields[:, k].tolist() for k, place in enumerate(of_text)}
         return columns
 
     def _parsed(self, lines: list[str], stream: Iterator[str], first_row: int) -> list[list[str]]:
@@ -160,14 +160,14 @@ class DelimitedTable:
 
 
 def _is_value(field: str) -> bool:
-    """Tell whether a field can only be data: a number, or a gap."""
+    """Tell whether a field can only be data: a number, or a missing value."""
     return is_number(field.strip()) or is_missing(field.strip())
 
 
 def _explained(error: csv.Error) -> str:
     words = str(error)
     if "unexpected end of data" in words:
-        return "a quote is opened and not closed"
+        return "a quoted field is not closed"
     if "field larger than field limit" in words:
-        return "a field is longer than 131072 characters; is a quote not closed?"
+        return "a field is longer than 131072 characters; is a quoted field not closed?"
     return f"is not well-formed csv ({words})"

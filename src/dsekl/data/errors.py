@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from .messages import Message
+
 
 class DataFileError(ValueError):
-    """A data file that cannot be used: one line that names the place, the column where there is one, and the reason."""
+    """A data file that cannot be used: one line that names the place, the column where there is one, and the reason.
 
-    def __init__(self, where: object, reason: str, column: str | None = None) -> None:
-        self.where, self.reason, self.column = str(where), reason, column
-        super().__init__(f"{where}: {reason}" if column is None else f"{where}: column {column!r}: {reason}")
+    ``advice`` may name parameters in braces, as in ``Message``.
+    """
+
+    def __init__(self, where: object, reason: str, column: str | None = None, advice: str = "") -> None:
+        text = f"{where}: {reason}" if column is None else f"{where}: column {column!r}: {reason}"
+        self.message = Message(text, advice)
+        super().__init__(str(self.message))

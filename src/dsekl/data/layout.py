@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .contract import Table
 from .errors import DataFileError
+from .messages import Message
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Layout:
     has_header: bool
     target: str
 
-    def match(self, table: Table, needed: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    def match(self, table: Table, needed: Iterable[str]) -> tuple[dict[str, str], list[Message]]:
         """Return the table's name for each needed column, and notes on columns that are not used."""
         if self.has_header and table.has_header:
             return self._match_names(table, list(needed))
@@ -28,12 +29,12 @@ class Layout:
         """Return plain JSON."""
         return asdict(self)
 
-    def _match_names(self, table: Table, needed: list[str]) -> tuple[dict[str, str], list[str]]:
+    def _match_names(self, table: Table, needed: list[str]) -> tuple[dict[str, str], list[Message]]:
         absent = [name for name in needed if name not in table.names]
         if absent:
             raise DataFileError(table.path, f"lacks {_listed(absent)}, which the model was trained on")
         unknown = [name for name in table.names if name not in self.names]
-        notes = [f"{table.path}: {_listed(unknown)} not known to the model, ignored"] if unknown else []
+        notes = [Message(f"{table.path}: {_listed(unknown)} not known to the model, ignored")] if unknown else []
         return {name: name for name in needed}, notes
 
     def _match_places(self, table: Table, needed: list[str]) -> dict[str, str]:
@@ -61,8 +62,10 @@ def find_column(table: Table, wanted: str) -> str:
         place = 0
     if place and -len(table.names) <= place <= len(table.names):
         return table.names[place - 1 if place > 0 else place]
-    advice = "" if table.has_header else " (line 1 was taken as data: if it names the columns, say --header)"
-    raise DataFileError(table.path, f"there is no column {wanted!r}; the columns are {_listed(table.names)}{advice}")
+    advice = "" if table.has_header else " (line 1 was read as data; if it is a header, give {header})"
+    raise DataFileError(
+        table.path, f"there is no column {wanted!r}; the columns are {_listed(table.names)}", advice=advice
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

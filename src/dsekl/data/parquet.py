@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .contract import Chunk, row_place, rows_within_bounds
 from .errors import DataFileError
-from .values import Column
+from .fields import Column
+from .table import Chunk, row_place, rows_within_bounds
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 class ParquetTable:
-    """A Parquet file: numbers and truth values are numbers, strings and dictionaries of strings are texts."""
+    """A Parquet file: numbers and booleans are numeric, strings and dictionaries of strings are categories."""
 
     has_header = True
 
@@ -29,16 +32,16 @@ class ParquetTable:
         try:
             self._file = parquet.ParquetFile(path)
         except (pyarrow.ArrowException, OSError) as error:
-            raise DataFileError(path, f"is no readable Parquet file ({error})") from error
+            raise DataFileError(path, f"is not a readable Parquet file ({error})") from error
         self.names = tuple(self._file.schema_arrow.names)
         if not self._file.metadata.num_rows or not self.names:
             raise DataFileError(path, "is empty; give a file with a row for each example")
         for place, name in enumerate(self.names):
             if name in self.names[:place]:
-                raise DataFileError(path, "is there more than once; rename one of them", name)
+                raise DataFileError(path, "occurs more than once; rename one of them", name)
 
-    def chunks(self, texts: frozenset[str] = frozenset()) -> Iterator[Chunk]:
-        """Read the rows; a column's type is the file's, whatever ``texts`` says."""
+    def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
+        """Read all rows; the file's types decide, not ``as_text``."""
         import pyarrow
 
         first_row = 0
@@ -50,11 +53,11 @@ class ParquetTable:
                 )
                 first_row += batch.num_rows
         except (pyarrow.ArrowException, OSError) as error:
-            raise DataFileError(self.path, f"is damaged ({error})") from error
+            raise DataFileError(self.path, f"is corrupted ({error})") from error
 
 
-def _column(path: Path, columns: dict[str, Any], name: str) -> Column:
-    """Return a column when it is asked for: a type that nobody uses is no error."""
+def _column(path: Path, columns: dict[str, pyarrow.Array], name: str) -> Column:
+    """Return a column when it is used: an unsupported type is no error where the column is ignored."""
     from pyarrow import compute, types
 
     column = columns[name]
@@ -66,4 +69,9 @@ def _column(path: Path, columns: dict[str, Any], name: str) -> Column:
         return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
     if types.is_string(kind) or types.is_large_string(kind):
         return ["" if value is None else value for value in column.to_pylist()]
-    raise DataFileError(path, f"is of type {kind}; turn it into numbers or texts, or leave it out with --ignore", name)
+    raise DataFileError(
+        path,
+        f"has the unsupported type {kind}",
+        name,
+        "; convert it to numbers or strings, or leave it out with {ignore}",
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import SparseChunk
+from .table import Features, SparseChunk
 
 MOST_DENSE_COLUMNS = 256
 LEAST_DENSE_SHARE = 1 / 3
@@ -29,17 +29,18 @@ class SparseEncoder:
         """A name for each column of the encoded rows."""
         return [str(index) for index in range(self.first, self.last + 1)]
 
-    def encode(self, chunk: SparseChunk) -> Any:
-        """Return the rows as CSR, or dense; indices that training did not have are left out."""
+    def encode(self, chunk: SparseChunk) -> Features:
+        """Return the rows as CSR, or dense; unknown indices are ignored."""
         matrix = chunk.matrix.astype(np.float64)
         matrix.resize((chunk.n_rows, self.last + 1))
         matrix = matrix[:, self.first :]
         if self.scale is not None:
             matrix = matrix.multiply(1.0 / np.asarray(self.scale)).tocsr()
-        return matrix.toarray() if self.dense else matrix
+        rows: Features = matrix.toarray() if self.dense else matrix
+        return rows
 
     def unknown(self, chunk: SparseChunk) -> int:
-        """Return how many entries of the rows have an index that training did not have."""
+        """Return how many entries of the rows have an index that the training rows did not have."""
         indices = chunk.matrix.indices
         return int(((indices > self.last) | (indices < self.first)).sum())
 

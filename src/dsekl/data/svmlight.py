@@ -1,4 +1,4 @@
-"""The sparse format of SVMlight and LIBSVM: ``label index:value index:value ...``, read some lines at a time."""
+"""The sparse format of SVMlight and LIBSVM: ``label index:value index:value ...``, read in chunks of lines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from .compression import opened
-from .contract import SparseChunk
 from .errors import DataFileError
+from .table import SparseChunk
 
 _LINE = re.compile(rb" *[-+.\d]\S*( +qid:\d+)?(?P<entries>( +\d+:\S+)*) *(#.*)?$")
 

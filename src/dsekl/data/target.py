@@ -1,4 +1,4 @@
-"""The column to predict: which task it sets, its classes, and its values as the estimators take them."""
+"""The target column: its task, its classes, and its values as codes or numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import Chunk, SparseChunk
 from .errors import DataFileError
-from .values import Numbers, as_text
+from .fields import Numbers, is_number, number_as_text
+from .table import Chunk, SparseChunk
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 
 MOST_INFERRED_CLASSES = 20
-"""Whole numbers with at most so many different values are taken for classes."""
+"""Integers with at most so many different values are classes."""
 
 MOST_CLASSES = 1_000
 
 UNKNOWN = -1
-"""The code of a label that training did not have."""
+"""The code of a label that the training rows did not have."""
 
 Label = str | int
 
@@ -39,22 +39,25 @@ class Target:
 
     @property
     def is_text(self) -> bool:
-        """Tell whether the labels must be read as they stand in the file."""
-        return bool(self.classes) and isinstance(self.classes[0], str)
+        """Tell whether the labels are read as text; labels that are all numbers are read as numbers."""
+        return not all(is_number(str(label)) for label in self.classes)
 
     def numbers(self, chunk: Chunk | SparseChunk) -> Numbers:
         """Return the values to predict; each row must have one."""
         return _present_numbers(chunk, self.name)
 
     def codes(self, chunk: Chunk | SparseChunk) -> NDArray[np.int32]:
-        """Return the place of each row's label among the classes, ``UNKNOWN`` for others."""
-        places = {label: place for place, label in enumerate(self.classes)}
-        labels = _labels(chunk, self.name, self.is_text)
+        """Return the code of each row's label, its place among the classes; ``UNKNOWN`` for other labels."""
+        places = {str(label): place for place, label in enumerate(self.classes)}
+        if self.is_text:
+            labels = _present_text(chunk, self.name)
+        else:
+            labels = [number_as_text(value) for value in _present_numbers(chunk, self.name).tolist()]
         return np.array([places.get(label, UNKNOWN) for label in labels], dtype=np.int32)
 
-    def labels(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the labels that codes stand for."""
-        return np.asarray(np.asarray(self.classes)[codes])
+    def decoded(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels of codes, as estimators are fitted to them; numbers to predict are returned as they are."""
+        return np.asarray(np.asarray(self.classes)[y]) if self.classes else y
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -72,12 +75,12 @@ class TargetLearner:
     def __init__(self, name: str, task: str | None, is_text: bool) -> None:
         self._name, self._task, self._is_text = name, task, is_text
         self._numbers: set[float] = set()
-        self._texts: set[str] = set()
+        self._labels: set[str] = set()
 
     def observe(self, chunk: Chunk | SparseChunk) -> None:
         """Take in more rows."""
         if self._is_text:
-            self._texts.update(_present_texts(chunk, self._name))
+            self._labels.update(_present_text(chunk, self._name))
         else:
             values = _present_numbers(chunk, self._name)
             if len(self._numbers) <= MOST_CLASSES:
@@ -90,39 +93,29 @@ class TargetLearner:
         task = self._task or (CLASSIFICATION if self._is_text or (whole and few) else REGRESSION)
         if task == REGRESSION:
             return Target(self._name, [])
-        classes: list[Label]
+        classes: Sequence[Label]
         if self._is_text:
-            classes = [*sorted(self._texts)]
+            classes = sorted(self._labels)
         else:
-            classes = [int(v) if whole else as_text(v) for v in sorted(self._numbers)]
+            # Labels that are text are sorted as text: estimators sort their classes in the same way.
+            classes = sorted(map(int, self._numbers)) if whole else sorted(map(number_as_text, self._numbers))
         if len(classes) > MOST_CLASSES:
             raise DataFileError(
-                where, f"has more than {MOST_CLASSES} different values, too many for classes; is it a number to "
-                "predict (--task regression)?", self._name,
+                where, f"has more than {MOST_CLASSES:,} different values, too many for classes", self._name,
+                "; if it is a number to predict, set {task} to regression",
             )  # fmt: skip
         if len(classes) < 2:
-            raise DataFileError(where, f"holds one class only, {classes[0]!r}; give rows of two at least", self._name)
+            raise DataFileError(where, f"has one class only, {classes[0]!r}; give rows of at least two", self._name)
         return Target(self._name, classes)
 
 
-def _labels(chunk: Chunk | SparseChunk, name: str, is_text: bool) -> list[Label]:
-    """Return each row's label, in the type that the classes have."""
-    if not is_text:
-        return [
-            int(value) if value.is_integer() else as_text(value) for value in _present_numbers(chunk, name).tolist()
-        ]
+def _present_text(chunk: Chunk | SparseChunk, name: str) -> list[str]:
     if isinstance(chunk, SparseChunk):
-        return [as_text(value) for value in chunk.labels.tolist()]
-    return [*_present_texts(chunk, name)]
-
-
-def _present_texts(chunk: Chunk | SparseChunk, name: str) -> list[str]:
-    if isinstance(chunk, SparseChunk):
-        return [as_text(value) for value in chunk.labels.tolist()]
-    texts = chunk.texts(name)
-    if None in texts:
-        raise _missing(chunk.where, texts.index(None), name)
-    return [str(text) for text in texts]
+        return [number_as_text(value) for value in chunk.labels.tolist()]
+    values = chunk.text(name)
+    if None in values:
+        raise _missing(chunk.where, values.index(None), name)
+    return [str(value) for value in values]
 
 
 def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:
@@ -136,4 +129,4 @@ def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:
 
 
 def _missing(where: Callable[[int], str], i: int, name: str) -> DataFileError:
-    return DataFileError(where(i), "the target is missing; give it, or take the row out", name)
+    return DataFileError(where(i), "the target is missing; fill it in, or remove the row", name)

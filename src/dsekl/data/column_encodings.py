@@ -1,0 +1,182 @@
+"""The encoding of one column, and how it is learned.
+
+A numeric column is one feature: missing values are imputed by the median of the training rows and, where training rows
+had any, a second feature is their missing-value indicator. A categorical column is one-hot encoded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .fields import Numbers
+from .messages import Message
+from .table import Chunk
+
+MIN_FREQUENCY = 2
+"""Training rows that a category needs to have a feature of its own."""
+
+MOST_COUNTED_CATEGORIES = 100_000
+"""A column with more categories cannot be counted in bounded memory, and is left out."""
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A numeric column: ``(value - centre) / scale``, and a missing-value indicator if ``missing``."""
+
+    name: str
+    fill: float
+    missing: bool
+    centre: float
+    scale: float
+
+    @property
+    def features(self) -> list[str]:
+        return [self.name, f"{self.name} missing"] if self.missing else [self.name]
+
+    def encode(self, chunk: Chunk, out: Numbers) -> int:
+        """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
+        values = finite(chunk, self.name)
+        absent = np.isnan(values)
+        out[:, 0] = (np.where(absent, self.fill, values) - self.centre) / self.scale
+        if self.missing:
+            out[:, 1] = absent
+        return 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "kind": "number", "name": self.name, "fill": self.fill, "missing": self.missing, "centre": self.centre,
+            "scale": self.scale,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """A one-hot encoded column: a feature per category, one for missing values if ``missing``, one for all infrequent
+    categories if ``other``.
+
+    A category or a missing value without a feature is unknown and encoded as zeros.
+    """
+
+    name: str
+    categories: list[str]
+    missing: bool
+    other: bool
+
+    @property
+    def features(self) -> list[str]:
+        names = [f"{self.name} = {category}" for category in self.categories]
+        return names + [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other
+
+    def encode(self, chunk: Chunk, out: Numbers) -> int:
+        """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
+        unknown = -1
+        places: dict[str | None, int] = {category: place for place, category in enumerate(self.categories)}
+        places[None] = len(self.categories) if self.missing else unknown
+        other = len(self.features) - 1 if self.other else unknown
+        found = np.array([places.get(value, other) for value in chunk.text(self.name)], dtype=np.intp)
+        known = np.flatnonzero(found != unknown)
+        out[known, found[known]] = 1.0
+        return len(found) - len(known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "kind": "text", "name": self.name, "levels": self.categories, "missing": self.missing, "other": self.other,
+        }  # fmt: skip
+
+
+def column_from_dict(saved: dict[str, Any]) -> NumericColumn | CategoricalColumn:
+    """Return the column that ``to_dict`` described."""
+    if saved["kind"] == "number":
+        return NumericColumn(saved["name"], saved["fill"], saved["missing"], saved["centre"], saved["scale"])
+    if saved["kind"] == "text":
+        return CategoricalColumn(saved["name"], saved["levels"], saved["missing"], saved["other"])
+    raise KeyError(saved["kind"])
+
+
+@dataclass
+class NumericLearner:
+    """Counts, range and moments of a numeric column, from all rows."""
+
+    name: str
+    count: int = 0
+    missing: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    least: float = np.inf
+    most: float = -np.inf
+
+    def observe(self, values: Numbers) -> None:
+        """Take in the values of more rows."""
+        present = values[~np.isnan(values)]
+        self.missing += len(values) - len(present)
+        if not len(present):
+            return
+        before, self.count = self.count, self.count + len(present)
+        step = float(present.mean()) - self.mean
+        self.squares += float(((present - present.mean()) ** 2).sum()) + step**2 * before * len(present) / self.count
+        self.mean += step * len(present) / self.count
+        self.least, self.most = min(self.least, float(present.min())), max(self.most, float(present.max()))
+
+    def learned(self, sample: Numbers, scale: bool) -> NumericColumn | str:
+        """Return the column, or why it is left out. ``sample`` holds its values in some of the rows."""
+        if not self.count:
+            return "all values are missing"
+        if self.least == self.most and not self.missing:
+            return f"it is constant ({self.least:g})"
+        values = sample[~np.isnan(sample)]
+        fill = float(np.median(values)) if len(values) else self.mean
+        deviation = float(np.sqrt(self.squares / self.count))
+        scaled = scale and deviation > 0
+        return NumericColumn(
+            self.name, fill, self.missing > 0, self.mean if scaled else 0.0, deviation if scaled else 1.0
+        )
+
+
+@dataclass
+class CategoricalLearner:
+    """How often each category of a column occurs, in all rows."""
+
+    name: str
+    counts: Counter[str | None] = field(default_factory=Counter)
+    too_many: bool = False
+
+    def observe(self, values: list[str | None]) -> None:
+        """Take in the values of more rows."""
+        if not self.too_many:
+            self.counts.update(values)
+            self.too_many = len(self.counts) > MOST_COUNTED_CATEGORIES
+
+    def learned(self, max_categories: int) -> tuple[CategoricalColumn | str, Message | None]:
+        """Return the column, or why it is left out; and a note where ``max_categories`` left categories out."""
+        if self.too_many:
+            return f"it has more than {MOST_COUNTED_CATEGORIES:,} categories", None
+        missing = self.counts.pop(None, 0)
+        counts = {str(category): count for category, count in self.counts.items()}
+        frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
+        frequent.sort(key=lambda category: (-counts[category], category))
+        categories = sorted(frequent[:max_categories])
+        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts))
+        if len(column.features) < 2:
+            return ("no category occurs twice" if column.other else "it is constant"), None
+        if len(frequent) <= max_categories:
+            return column, None
+        rest = sum(counts.values()) - sum(counts[category] for category in categories)
+        return column, Message(
+            f"column {self.name!r} has {len(counts)} categories: the {max_categories} most frequent have a feature "
+            f"each, the others ({rest} rows) share one",
+            "; change that with {max_categories}, or leave the column out with {ignore}",
+        )
+
+
+def finite(chunk: Chunk, name: str, advice: str = "") -> Numbers:
+    """Return a numeric column, missing values included, or raise the error of its first infinite value."""
+    values = chunk.numbers(name, advice)
+    if np.isinf(values).any():
+        raise chunk.error(int(np.isinf(values).argmax()), name, "the number is infinite")
+    return values

@@ -1,0 +1,35 @@
+"""Training data from a file in any format, or from a converted folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from . import open_table
+from .errors import DataFileError
+from .folder import read_folder
+from .recipe import Options, Recipe, learn
+from .table import Features, ProgressHook, no_progress
+
+
+def load_training(
+    path: Path, options: Options, header: bool | None = None, delimiter: str | None = None,
+    progress: ProgressHook = no_progress,
+) -> tuple[Recipe, Features, NDArray[Any]]:  # fmt: skip
+    """Return the recipe, X (of a folder: mapped into memory) and y (codes of the classes, or numbers)."""
+    if not path.is_dir():
+        table = open_table(path, header, delimiter)
+        recipe = learn(table, options, progress)
+        return recipe, *recipe.load(table, progress)
+    recipe, X, y = read_folder(path)
+    changed = replace(options, target=None if options.target == recipe.target.name else options.target, seed=0)
+    if changed.task == recipe.target.task:
+        changed = replace(changed, task=None)
+    if changed != Options():
+        raise DataFileError(
+            path, "was converted with its target, task and encoding; convert the data again to change them"
+        )
+    return recipe, X, y

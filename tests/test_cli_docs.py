@@ -1,0 +1,119 @@
+"""The command line's page, help and messages agree with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+from dsekl import kernels, losses, solvers
+from dsekl.cli import app
+from dsekl.cli import options as o
+from dsekl.cli.fit import fit
+from dsekl.cli.summary import most_important
+from dsekl.data import column_encodings, encoding, messages, sparse_encoding, target
+from dsekl.data.fields import MISSING
+from dsekl.data.recipe import Options
+from dsekl.tuning import candidates, halving
+
+ROOT = Path(__file__).parent.parent
+PAGE = " ".join((ROOT / "docs" / "command-line.md").read_text().split())
+COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+WIDEST = candidates.WIDTH_STEP**candidates.WIDTH_STEPS
+LARGEST_C = candidates.C_STEP**candidates.C_STEPS
+DEFAULTS = fit.__defaults__ or ()
+
+
+def default(name: str) -> Any:
+    """Return the default of an option of fit."""
+    names = fit.__code__.co_varnames[: fit.__code__.co_argcount]
+    return dict(zip(names[-len(DEFAULTS) :], DEFAULTS, strict=True))[name]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"at most {sparse_encoding.MOST_DENSE_COLUMNS} columns",
+        f"(of {encoding.SAMPLE_ROWS:,} random ones in a larger table)",
+        f"occur at least {column_encodings.MIN_FREQUENCY} times",
+        f"the {Options().max_categories} most frequent at most (`--max-levels`)",
+        f"more than {column_encodings.MOST_COUNTED_CATEGORIES:,} categories",
+        f"at most {target.MOST_INFERRED_CLASSES} different integers",
+        f"A share of {o.DEFAULT_VALIDATION} of the rows",
+        f"none of fewer than {o.FEWEST_ROWS_TO_SPLIT} rows",
+        f"every {default('checkpoint_interval'):g} seconds",
+        f"{(2 * candidates.WIDTH_STEPS + 1) * (2 * candidates.C_STEPS + 1)} pairs of gamma",
+        f"times 1/{WIDEST:g} to {WIDEST:g}",
+        f"times 1/{LARGEST_C:g} to {LARGEST_C:g}",
+        f"{halving.RUNGS_OF_REGIONS[0]} regions of at most {halving.REGION_ROWS:,} rows "
+        f"({halving.RIDGE_REGION_ROWS:,} for the squared loss)",
+        f"the best third on {halving.RUNGS_OF_REGIONS[1]} regions",
+        f"the best {halving.FINALISTS} on all rows",
+        f"Up to {halving.REGION_ROWS:,} rows are one region",
+    ],
+)
+def test_the_page_repeats_the_numbers_of_the_code(sentence: str) -> None:
+    assert sentence in PAGE
+
+
+def test_the_page_names_what_counts_as_missing() -> None:
+    (row,) = re.findall(r"\| missing values \|([^|]*)\|", PAGE)
+    assert {value.lower() for value in re.findall(r"`([^`]+)`", row)} | {""} == MISSING
+
+
+def test_the_page_lists_every_command() -> None:
+    assert set(re.findall(r"dsekl (\w+) .*?#", PAGE.split("```")[1])) == set(COMMANDS)
+
+
+def test_the_options_on_the_page_exist() -> None:
+    known = {name for command in COMMANDS.values() for option in command.params for name in option.opts}
+    known |= {name for command in COMMANDS.values() for option in command.params for name in option.secondary_opts}
+    assert set(re.findall(r"(?<![\w-])--[a-zA-Z][\w-]*", PAGE)) <= known | {"--help"}
+
+
+def names_in(error: pytest.ExceptionInfo[ValueError]) -> set[str]:
+    return set(str(error.value).split("choose one of ")[1].split(", "))
+
+
+def test_the_help_lists_what_the_library_knows() -> None:
+    with pytest.raises(ValueError, match="kernel") as error:
+        kernels.resolve("?")
+    assert names_in(error) == set(o.KERNELS)
+    with pytest.raises(ValueError, match="solver") as error:
+        solvers.resolve("?")
+    assert names_in(error) == set(o.SOLVERS)
+    for task, names in o.LOSSES.items():
+        with pytest.raises(ValueError, match="loss") as error:
+            losses.resolve("?", task)
+        assert names_in(error) == set(names)
+
+
+def test_every_parameter_in_a_message_has_an_option() -> None:
+    assert set(o.OPTION_OF) == set(messages.PARAMETERS)
+    options = {name for option in COMMANDS["fit"].params for name in option.opts}
+    assert set(o.OPTION_OF.values()) <= options
+
+
+def test_the_readers_do_not_know_the_command_line() -> None:
+    for file in (ROOT / "src" / "dsekl" / "data").glob("*.py"):
+        assert not re.search(r"--[a-z]", file.read_text()), file.name
+
+
+def test_the_defaults_of_fit_are_those_of_the_readers() -> None:
+    assert default("max_levels") == Options().max_categories
+    assert f"up to {target.MOST_INFERRED_CLASSES} integers" in str(COMMANDS["fit"].params[3].help)
+
+
+def test_features_of_equal_weight_are_not_ranked() -> None:
+    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(features=["a", "b"]))
+    shares = np.array([0.25, 0.75])
+    learned: Any = SimpleNamespace(metric_="learned", feature_importances_=shares)
+    assert most_important(learned, recipe) == {"b": 0.75, "a": 0.25}
+    for weights in ("equal", "equal in one unit", "isotropic"):
+        equal: Any = SimpleNamespace(metric_=weights, feature_importances_=shares)
+        assert most_important(equal, recipe) is None

@@ -38,6 +38,8 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/matrix.py
 	$(BIN)/python benchmarks/large_data.py
+	$(BIN)/python benchmarks/claim.py measure
+	$(BIN)/python benchmarks/claim.py draw
 
 clean:
 	rm -rf .venv build dist docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -101,7 +101,7 @@ def draw_weights(ax, models):
     """The share of each pixel in the distance between two digits, a mean over the splits."""
     shares = 100 * np.mean([model.feature_importances_ for model in models], axis=0).reshape(8, 8)
     image = ax.imshow(shares, cmap="inferno", vmin=0)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, pad=0.03, format="%g %%")
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, pad=0.03, format="%g %%", panchor=False)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=8)
     learned = sum("learned" in model.metric_ for model in models)

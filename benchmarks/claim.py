@@ -4,7 +4,7 @@ DSEKL_DATA=... python benchmarks/claim.py measure [--again] [--only WORD] [--row
 python benchmarks/claim.py draw [--results FILE] [--picture FILE]
 
 ``measure`` writes every point to one file as soon as it is known and skips those that are there, so that it may be
-stopped and started again; nothing else should run meanwhile (about 13 minutes on two cores). ``draw`` reads that file and nothing else.
+stopped and started again; nothing else should run meanwhile. ``draw`` reads that file and nothing else.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 	$(BIN)/pip install --quiet --editable '.[$*]'
 	touch $@
 
-demo: .venv/.installed-demo  ## the XOR problem of the paper's figure 1, learned by both algorithms
-	$(BIN)/python examples/plot_1_xor.py out/xor.png
+demo: .venv/.installed-demo  ## the paper's XOR problem, and two real tables against scikit-learn: out/demo.png
+	$(BIN)/python examples/demo.py
 
 docs: .venv/.installed-docs  ## the site, in build/docs/index.html; the examples are run, warnings are errors
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto -d build/doctrees docs build/docs
@@ -38,6 +38,8 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/matrix.py
 	$(BIN)/python benchmarks/large_data.py
+	$(BIN)/python benchmarks/claim.py measure
+	$(BIN)/python benchmarks/claim.py draw
 
 clean:
 	rm -rf .venv build dist docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

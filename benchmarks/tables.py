@@ -104,14 +104,19 @@ def warm_up() -> None:
         DSEKLRegressor(random_state=0).fit(X, X[:, 0]).predict(X)
 
 
-def covertype() -> None:
+def covertype_split(seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return raw training and test rows with their labels, class 2 against the rest; the sizes are the paper's."""
     X, y = load("covertype")
     X, y = X.astype(np.float32), np.where(y == 2, 1, -1)
+    order = np.random.default_rng(seed).permutation(len(X))
+    test, train = order[:20_000], order[21_122:]
+    return (X[train], y[train]), (X[test], y[test])
+
+
+def covertype() -> None:
     rows = []
     for seed in SEEDS:
-        order = np.random.default_rng(seed).permutation(len(X))
-        test, train = order[:20_000], order[21_122:]
-        data = (X[train], y[train]), (X[test], y[test])
+        data = covertype_split(seed)
         for name, model in [
             ("dsekl, all defaults", DSEKLClassifier(random_state=seed)),
             ("LightGBM 1000 x 255 leaves", boosting(False, n_estimators=1000, num_leaves=255, random_state=seed)),

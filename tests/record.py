@@ -251,7 +251,9 @@ def algorithm_1_on_fourier_features() -> Any:
 @fit
 def algorithm_2_pruned() -> Any:
     X, y = xor(3000, 0)
-    model = DSEKLClassifier(gamma=100.0, solver=SharedMemory(700, 400, n_workers=2), max_epochs=3, tol=0, random_state=0)
+    model = DSEKLClassifier(
+        gamma=100.0, solver=SharedMemory(700, 400, n_workers=2), max_epochs=3, tol=0, random_state=0
+    )
     return model.fit(X, y), X
 
 
@@ -319,7 +321,9 @@ def warm_start_on_another_problem() -> Any:
 @fit
 def warm_start_of_algorithm_2() -> Any:
     X, y = xor(900, 0)
-    model = DSEKLClassifier(gamma=5.0, solver=SharedMemory(200, 200), max_epochs=2, tol=0, warm_start=True, random_state=0)
+    model = DSEKLClassifier(
+        gamma=5.0, solver=SharedMemory(200, 200), max_epochs=2, tol=0, warm_start=True, random_state=0
+    )
     return model.fit(X, y).set_params(C=3.0).fit(X, y), X
 
 

@@ -72,7 +72,7 @@ def table(loss: str, **own: Parameter) -> dict[str, Parameter]:
 
 
 def with_parameters(parameters: Mapping[str, Parameter]) -> Callable[[Estimator], Estimator]:
-    """Give a class the parameters: its signature, ``__init__``, constraints and roles. The first may go by its place."""
+    """Give a class its parameters: signature, ``__init__``, constraints and roles. The first may go by its place."""
     kinds = [inspect.Parameter.POSITIONAL_OR_KEYWORD, *[inspect.Parameter.KEYWORD_ONLY] * (len(parameters) - 1)]
     listed = [
         inspect.Parameter(name, kind, default=parameter.default)

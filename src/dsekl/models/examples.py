@@ -23,8 +23,8 @@ def absolute_errors(y: Floats, f: Floats) -> Floats:
 class Examples:
     """Rows, targets (n_rows, n_outputs) and weights, and the places of the rows in the user's X.
 
-    ``errors`` says how wrong each held-out row is; ``classes`` are codes of the rows' classes, whose shares a validation
-    split keeps.
+    ``errors`` says how wrong each held-out row is; ``classes`` are codes of the rows' classes, whose shares a
+    validation split keeps.
     """
 
     rows: Rows

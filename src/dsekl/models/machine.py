@@ -83,8 +83,8 @@ class Machine:
             return Settled(self._gamma(rule, rows, rng), C, randomness=rng.bit_generator.state)
         if not learnable:
             raise ValueError(
-                f"gamma='learn' needs dense rows and a distance-based kernel, such as 'rbf', not kernel={self.kernel!r} "
-                f"on {type(rows.values).__name__}; set gamma='scale' or a number"
+                "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
+                f"kernel={self.kernel!r} on {type(rows.values).__name__}; set gamma='scale' or a number"
             )
         return self._learn(examples, run, rng)
 

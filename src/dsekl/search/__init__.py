@@ -1,4 +1,4 @@
-"""Where and over what hyperparameters are searched: regions of the data at full density, and a lattice of widths and C."""
+"""Where hyperparameters are searched, and over what: regions of the data at full density, a lattice of widths and C."""
 
 from .lattice import C_STEP, WIDTH_STEP, Lattice, Setting
 from .regions import FEWEST_REGION_ROWS, Region, draw_regions, draw_splits, region_rows

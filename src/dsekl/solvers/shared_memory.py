@@ -49,7 +49,8 @@ PAPERS_RULE = 1.0
 PROBED_ROWS = 100
 PROBED_COLS = 1000
 
-Batches = list[NDArray[np.intp]]
+Indices = NDArray[np.intp]
+Batches = list[Indices]
 
 
 @dataclass(kw_only=True)
@@ -194,7 +195,7 @@ def _global_gradients(
     coef: Floats,
     workers: Workers,
 ) -> tuple[list[Floats], float]:
-    """f from all centres: the workers keep their blocks of a few rows until f is summed, so nothing is computed twice."""
+    """f from all centres: workers keep their blocks of a few rows until f is summed, so nothing is computed twice."""
     gradients = [np.zeros((len(cols), coef.shape[1])) for cols in col_batches]
     size = problem.gram.chunk_rows(len(coef))
     parts = [rows[start : start + size] for start in range(0, len(rows), size)]
@@ -226,7 +227,7 @@ def _pruned_gradients(
     coef: Floats,
     workers: Workers,
 ) -> tuple[list[Floats], float]:
-    """f from all centres, then the gradient, by products that skip what is out of reach: values in reach are made twice.
+    """f from all centres, then the gradient, by products that skip what is out of reach; values in reach are made twice.
 
     Rows whose loss is flat, as the hinge's is beyond its margin, have no part in the second.
     """

@@ -70,6 +70,7 @@ def feasible(problem: Problem, coef: Floats, former_C: float) -> Floats:
 def indefinite(problem: Problem, sign: str) -> ValueError:
     """Return the error for a kernel that is no kernel: with one, neither the gap nor coef' K coef can be negative."""
     return ValueError(
-        f"kernel={problem.gram.kernel!r} is not positive semi-definite on this data (found by {sign}), so solver='dual' has no "
-        "optimum to find. Choose another kernel or other parameters for it, or solver='doubly_stochastic'."
+        f"kernel={problem.gram.kernel!r} is not positive semi-definite on this data (found by {sign}), so "
+        "solver='dual' has no optimum to find. Choose another kernel or other parameters for it, or "
+        "solver='doubly_stochastic'."
     )

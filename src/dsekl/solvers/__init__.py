@@ -8,18 +8,18 @@ from .doubly_stochastic import DoublyStochastic
 from .dual import DualAscent
 from .shared_memory import SharedMemory
 from .solver import Problem, Solver, Verdict
-from .state import Plan, State, array
+from .state import Form, Plan, State
 
 __all__ = [
     "DoublyStochastic",
     "DualAscent",
+    "Form",
     "Plan",
     "Problem",
     "SharedMemory",
     "Solver",
     "State",
     "Verdict",
-    "array",
     "resolve",
 ]
 

@@ -116,9 +116,14 @@ class DualAscent(BaseEstimator):
         )
 
     def adapt(self, problem: Problem, state: DualState) -> DualState:
-        counts = dict(epoch=state.epoch, step=state.step, evaluations=state.evaluations)
-        coef = feasible(problem, state.coef, state.C)
-        adapted = replace(self.start(problem, state.rng), coef=coef, size=problem.n_rows, **counts)
+        adapted = replace(
+            self.start(problem, state.rng),
+            coef=feasible(problem, state.coef, state.C),
+            size=problem.n_rows,
+            epoch=state.epoch,
+            step=state.step,
+            evaluations=state.evaluations,
+        )
         _predict(problem, adapted, np.arange(problem.n_rows))
         return adapted
 

@@ -205,7 +205,8 @@ def draw(table: Table, there: Sequence[str]) -> Figure:
                     plots.MARKERS[colour], markerfacecolor="none", markersize=7, color=plots.PALETTE[colour],
                     label=f"{method}, paper" if any(name in PAPER for name in there) else None,
                 )  # fmt: skip
-        ax.set(yticks=range(len(there)), yticklabels=there, xlabel="test error", xlim=(0, None))
+        ax.set(yticks=range(len(there)), yticklabels=there, xlabel="test error")
+        ax.set_xlim(left=-0.02 * ax.get_xlim()[1])  # room for the marks at 0
         ax.invert_yaxis()
         ax.xaxis.set_major_formatter(plots.in_per_cent)
         plots.legend_below(figure, ax, 3)

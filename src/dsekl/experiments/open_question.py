@@ -25,7 +25,6 @@ from .sections import (
     Section,
     in_words,
     mean_and_error,
-    per_cent,
     untested,
 )
 from .settings import Settings
@@ -130,6 +129,12 @@ def _errors(table: Table, knob: str, value: float, method: str) -> list[float]:
     return table.errors(knob=knob, value=value, method=method)
 
 
+def _by_seed(table: Table, knob: str, value: float, method: str) -> dict[int, float]:
+    """Return the errors by seed; rows stand in the order in which processes finished."""
+    rows = table.where(knob=knob, value=value, method=method)
+    return {int(row["seed"]): float(row["error"]) for row in rows}
+
+
 QUESTIONS = {
     "density": "On extremely sparse data the empirical map on few points is 0 almost everywhere, and Fourier bases of "
     "low frequency cover the space better.",
@@ -152,11 +157,11 @@ def _finding(table: Table, knob: str) -> Finding:
     behind: list[str] = []
     level: list[str] = []
     for value in _values(table, knob):
-        emp, rks = (np.array(_errors(table, knob, value, method)) for method in (EMP, RKS))
-        if len(emp) != len(rks) or not len(emp):
+        emp, rks = (_by_seed(table, knob, value, method) for method in (EMP, RKS))
+        if not emp or emp.keys() != rks.keys():
             continue
-        mean, error = mean_and_error(rks - emp)
-        text = f"{value:g} (Emp {per_cent(emp.mean())}, RKS {per_cent(rks.mean())})"
+        mean, error = mean_and_error([rks[seed] - emp[seed] for seed in emp])
+        text = f"{value:g} (Emp {in_words(list(emp.values()))}, RKS {in_words(list(rks.values()))})"
         (ahead if mean > 2 * error else behind if mean < -2 * error else level).append(text)
     parts = [("Emp ahead at ", ahead), ("RKS ahead at ", behind), ("level at ", level)]
     words = "; ".join(name + ", ".join(values) for name, values in parts if values)

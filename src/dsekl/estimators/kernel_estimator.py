@@ -20,7 +20,7 @@ from dsekl.losses import Loss
 from dsekl.models import Examples, Fitted, Machine, Model, fit
 from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE
-from dsekl.models.settings import text_of
+from dsekl.models.savable import text_of
 from dsekl.rows import digest
 from dsekl.runs import Run, Stopping, resume
 from dsekl.runs.checkpoint import Checkpoint

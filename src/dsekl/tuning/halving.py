@@ -205,12 +205,12 @@ class _Search:
         estimator.set_params(gamma=float(scaled) if scaled.ndim == 0 else scaled, C=candidate.C, n_jobs=n_jobs)
         return estimator
 
-    def _fit(self, estimator: Estimator, rows: NDArray[np.intp]) -> Estimator:
+    def _fit(self, unfitted: Estimator, rows: NDArray[np.intp]) -> Estimator:
         whole = len(rows) == len(self.y)
-        estimator.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
-        if estimator.stop_reason_ == "interrupted":
+        fitted: Estimator = unfitted.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
+        if fitted.stop_reason_ == "interrupted":
             raise KeyboardInterrupt
-        return estimator
+        return fitted
 
     def _points(self) -> NDArray[np.float32]:
         """Return all rows in the few columns, or mixtures of columns, along which regions are cut."""
@@ -222,8 +222,8 @@ class _Search:
         return np.asarray(self.X @ mixtures, dtype=np.float32)
 
 
-def _loss(estimator: Estimator) -> losses.Loss:
-    return losses.resolve(estimator.loss, "classification" if is_classifier(estimator) else "regression")
+def _loss(arm: Estimator) -> losses.Loss:
+    return losses.resolve(arm.loss, "classification" if is_classifier(arm) else "regression")
 
 
 def _unit(candidate: Candidate, region: int) -> str:

@@ -45,7 +45,6 @@ class DualState(State):
     """The relative duality gap: exact with all rows active, else an estimate; infinite while the sample grows."""
     exact_gap: float = 1.0
     """The gap when it was last exact."""
-    goal: float = 0.0
     primal: float = 0.0
     """The primal objective."""
     unseen_loss: float = 0.0

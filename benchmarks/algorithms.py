@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 
 from dsekl import DSEKLClassifier, gram, losses
 from dsekl.kernels import RBF
+from dsekl.rows import as_rows
 from dsekl.solvers import DoublyStochastic, Problem, SharedMemory
 
 COMMAND = "DSEKL_DATA=... python benchmarks/algorithms.py"
@@ -74,8 +75,8 @@ def epochs(X: Any, y: Any) -> None:
 def speed_up(X: Any, y: Any) -> None:
     """One batch of 10,000 rows against all batches of 10,000 cols, by one worker and by two."""
     n = 100_000
-    basis = gram.build(RBF(), X[:n], 1.0)
-    problem = Problem(basis, y[:n, None].astype(float), np.ones(n), losses.Hinge(), 1.0, 1)
+    kernel_matrix = gram.build(RBF(), as_rows(X[:n]), 1.0)
+    problem = Problem(kernel_matrix, y[:n, None].astype(float), np.ones(n), losses.Hinge(), 1.0)
     rows = []
     for reading in ("local", "global"):
 

@@ -17,7 +17,8 @@ from .models import FittedModel
 
 TOP_FEATURES = 5
 
-EQUAL_WEIGHTS = ("equal", "equal in one unit", "isotropic")
+EQUAL_WEIGHTS = ("equal", "isotropic", "equal in one unit")
+"""The last is what 0.1.0 wrote into its files for isotropic."""
 """Values of ``metric_`` for which no feature is more important than another."""
 
 

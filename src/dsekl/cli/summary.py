@@ -18,8 +18,7 @@ from .models import FittedModel
 TOP_FEATURES = 5
 
 EQUAL_WEIGHTS = ("equal", "isotropic", "equal in one unit")
-"""The last is what 0.1.0 wrote into its files for isotropic."""
-"""Values of ``metric_`` for which no feature is more important than another."""
+"""Values of ``metric_`` for which no feature is more important than another; 0.1.0 wrote the last for isotropic."""
 
 
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:

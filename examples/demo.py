@@ -1,7 +1,7 @@
 """What ``make demo`` shows: the paper's XOR problem, then the default estimator on two tables of scikit-learn.
 
-Every model is scored on the same five splits (stratified, 70 % of the rows for training, random_state 0 to 4). Means are
-given with the standard deviation over the splits.
+Every model is scored on the same five splits (stratified, 70 % of the rows for training, random_state 0 to 4). Means
+are given with the standard deviation over the splits.
 """
 
 import os

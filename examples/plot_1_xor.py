@@ -39,7 +39,8 @@ X_test, y_test = xor(10_000, rng)
 # ------------
 # Algorithm 1 draws 50 random rows and 50 random centres in each step (the paper's I and J). Algorithm 2 has two worker
 # threads that update one shared vector of coefficients. With 100 training points the error varies by sample: over ten
-# samples its standard deviation is 0.6 points (see the benchmarks), so small differences between the models mean nothing.
+# samples its standard deviation is 0.6 points (see the benchmarks), so small differences between the models mean
+# nothing.
 
 models = {
     "Algorithm 1 (serial, I = J = 50)": DSEKLClassifier(
@@ -58,8 +59,8 @@ for name, model in models.items():
 # %%
 # The surface
 # -----------
-# The thick line is the decision boundary, f = 0; the dashed lines are the margins, f = -1 and 1. The size of a circle is
-# the absolute value of the coefficient of its point.
+# The thick line is the decision boundary, f = 0; the dashed lines are the margins, f = -1 and 1. The size of a circle
+# is the absolute value of the coefficient of its point.
 
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 model = models["Algorithm 1 (serial, I = J = 50)"]

@@ -2,9 +2,9 @@
 Covertype in a minute
 =====================
 
-Forest cover types from cartographic data: half a million rows, ten numeric columns in different units, and two groups of
-one-hot columns. Nothing is scaled and nothing is tuned by hand: the model learns a weight for each column, chooses its
-width and C, and then finds the exact kernel machine.
+Forest cover types from cartographic data: half a million rows, ten numeric columns in different units, and two groups
+of one-hot columns. Nothing is scaled and nothing is tuned by hand: the model learns a weight for each column, chooses
+its width and C, and then finds the exact kernel machine.
 """
 
 import os
@@ -20,8 +20,8 @@ from dsekl import DSEKLClassifier
 # %%
 # The data
 # --------
-# The real data are read from the folder that the environment variable ``DSEKL_DATA`` names. If they are not available, a
-# small synthetic map is used instead: hills, streams and four areas, with a tree line that depends on the distance to
+# The real data are read from the folder that the environment variable ``DSEKL_DATA`` names. If they are not available,
+# a small synthetic map is used instead: hills, streams and four areas, with a tree line that depends on the distance to
 # water and on the area. The output below says which of the two was used.
 
 
@@ -76,7 +76,8 @@ print(f"{len(model.dual_coef_):,} of {len(X_train):,} rows are in the model; sto
 # What it learned
 # ---------------
 # Left: ``feature_importances_``, the columns' shares of the distance between two typical rows. Right: the relative
-# duality gap, a bound on how far the objective is from the optimum. It is defined from the first epoch with all rows on.
+# duality gap, a bound on how far the objective is from the optimum. It is defined from the first epoch with all rows
+# on.
 
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")

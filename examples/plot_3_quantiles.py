@@ -44,8 +44,8 @@ print(f"\nbetween the outer two: {between.mean():.3f}, wanted: 0.900")
 # %%
 # The prediction interval
 # -----------------------
-# The models are fitted independently. Where there are few data, neighbouring quantiles may cross; sort the predictions of
-# a row if they must not.
+# The models are fitted independently. Where there are few data, neighbouring quantiles may cross; sort the predictions
+# of a row if they must not.
 
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 axis = np.linspace(0, 10, 500)

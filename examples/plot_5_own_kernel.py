@@ -2,9 +2,9 @@
 Your own kernel in one line
 ===========================
 
-A kernel that is a function of the distance or of the dot product needs no class: one scalar function, compiled by Numba,
-is fused into the kernel products like the built-in kernels. A kernel on other objects is a plain Python function; the
-next two examples have one on strings and one on graphs.
+A kernel that is a function of the distance or of the dot product needs no class: one scalar function, compiled by
+Numba, is fused into the kernel products like the built-in kernels. A kernel on other objects is a plain Python
+function; the next two examples have one on strings and one on graphs.
 """
 
 import time

@@ -2,8 +2,8 @@
 Strings
 =======
 
-A kernel machine needs only kernel values, so it can learn from any objects that have a kernel. Here: strings of letters.
-Some contain a motif at an unknown position, with errors in it.
+A kernel machine needs only kernel values, so it can learn from any objects that have a kernel. Here: strings of
+letters. Some contain a motif at an unknown position, with errors in it.
 """
 
 import matplotlib.pyplot as plt
@@ -40,9 +40,9 @@ print("without the motif", train[np.argmin(y_train)])
 # %%
 # The kernel
 # ----------
-# The spectrum kernel compares the counts of k-mers (substrings of k letters) of two strings. It is a function of two lists
-# of strings that returns their block of kernel values; the solver asks for blocks of bounded size. ``HashingVectorizer``
-# counts the k-mers and normalises the counts of each string to length 1.
+# The spectrum kernel compares the counts of k-mers (substrings of k letters) of two strings. It is a function of two
+# lists of strings that returns their block of kernel values; the solver asks for blocks of bounded size.
+# ``HashingVectorizer`` counts the k-mers and normalises the counts of each string to length 1.
 
 
 class Spectrum:
@@ -66,8 +66,8 @@ for k, error in zip(lengths, errors, strict=True):
 # %%
 # What it found
 # -------------
-# f is linear in the counts, so every k-mer has a weight: the sum of the support vectors' counts times their coefficients.
-# Most of the largest weights belong to parts of the motif.
+# f is linear in the counts, so every k-mer has a weight: the sum of the support vectors' counts times their
+# coefficients. Most of the largest weights belong to parts of the motif.
 
 best = int(np.argmin(errors)) + 1
 model = models[best]

@@ -2,8 +2,8 @@
 Graphs
 ======
 
-The Weisfeiler-Lehman kernel compares graphs by the neighbourhoods of their nodes. It is a Python function like the kernel
-on strings. The task: tell molecules apart that have the same atoms and differ in their bonds.
+The Weisfeiler-Lehman kernel compares graphs by the neighbourhoods of their nodes. It is a Python function like the
+kernel on strings. The task: tell molecules apart that have the same atoms and differ in their bonds.
 """
 
 from functools import cache
@@ -21,8 +21,8 @@ from dsekl import DSEKLClassifier
 # Molecules of the same atoms
 # ---------------------------
 # Random trees of 10 to 16 nodes, none with more than three neighbours; of the nodes three are N, three are O, the
-# others C. A graph is in the class if it contains the chain N-C-C-O. All graphs of a size have the same atoms, so counting
-# them does not help. A graph is a pair of tuples, labels and neighbours, which Python can hash.
+# others C. A graph is in the class if it contains the chain N-C-C-O. All graphs of a size have the same atoms, so
+# counting them does not help. A graph is a pair of tuples, labels and neighbours, which Python can hash.
 
 
 def graph(rng):
@@ -56,8 +56,8 @@ print(f"{len(train)} graphs to learn from, {100 * y.mean():.0f} % of them in the
 # The kernel
 # ----------
 # Each iteration gives every node a new label, made of its own and its neighbours'. After h iterations a label describes
-# the neighbourhood within h steps. The kernel value of two graphs is the cosine similarity of their counts of labels from
-# all iterations.
+# the neighbourhood within h steps. The kernel value of two graphs is the cosine similarity of their counts of labels
+# from all iterations.
 
 
 @cache

@@ -217,7 +217,10 @@ def skin() -> None:
     ]
     data = (X[train], y[train]), (X[test], y[test])
     rows = [measure(name, model, *data) for name, model in models if model is not None]
-    publish("Skin, exact", COMMAND + " skin", "[0, 1], gamma 100, C 10; 20,000 test rows.\n\n" + table(HEADER, rows))
+    publish(
+        "Skin, exact", COMMAND + " skin",
+        "Columns scaled to [0, 1], gamma 100, C 10; 20,000 test rows.\n\n" + table(HEADER, rows),
+    )  # fmt: skip
 
 
 def mnist() -> None:

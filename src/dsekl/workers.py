@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+__all__ = ["ALONE", "Threads", "Workers", "chunks"]
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -42,6 +44,7 @@ class Threads:
 
 
 ALONE = Threads(1)
+"""One worker: the thread that calls."""
 
 
 def chunks(n: int, size: int) -> list[slice]:

@@ -76,4 +76,6 @@ if __name__ == "__main__":
     main_line = [hop for hop in everything if hop[0].startswith(MAIN_LINE)]
     for caller, called, name in everything:
         print("  " * (not caller.startswith(MAIN_LINE)), f"{caller} -> {called}: {name}", sep="")
-    print(f"{len(main_line)} hops on the main line, {len(everything)} in all, {len({hop[1] for hop in everything})} files")
+    print(
+        f"{len(main_line)} hops on the main line, {len(everything)} in all, {len({hop[1] for hop in everything})} files"
+    )

@@ -1,0 +1,266 @@
+"""What the pages of docs/design and docs/guide repeat from the code is what the code says."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses, metric
+from dsekl.cli import options
+from dsekl.cli.app import FAILED
+from dsekl.data import column_encodings, recipe, table, target
+from dsekl.estimators import inputs, parameters
+from dsekl.expansions import FixedSubset, RandomFourier
+from dsekl.gram import columns, dense, sparse, stored_points, tree
+from dsekl.gram.loops import microtile, walk
+from dsekl.kernels import bandwidth
+from dsekl.losses import steps
+from dsekl.metric import choice, descent
+from dsekl.models import compaction, machine, model, storage
+from dsekl.persistence import container
+from dsekl.rows import array, stored
+from dsekl.rows.digest import HASHED_ROWS
+from dsekl.runs import Stopping, progress
+from dsekl.runs.role import Role
+from dsekl.search import lattice, regions
+from dsekl.solvers import DualAscent, block_gradient, shared_memory
+from dsekl.solvers.dual import acceleration, ascent, shrinking
+from dsekl.tuning import candidate, halving
+from tests.hops import MAIN_LINE, hops
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "dsekl"
+
+DEFAULTS = {name: parameter.default for name, parameter in parameters.SHARED.items()}
+MEGABYTE = machine.MEGABYTE
+WORDS = {"three": 3, "five": 5, "six": 6, "tenth": 0.1, "third": 1 / 3, "quarter": 1 / 4, "sixteenth": 1 / 16}
+
+N = r"([\d,.e^-]*\d)"
+"""A number: 4,096 or 0.05 or 1e-5 or 2^20."""
+
+W = r"(\w+)"
+"""A number in words."""
+
+NUMBERS: list[tuple[str, str, float]] = [
+    ("design/kernels", rf"draws {N} random pairs", bandwidth.N_PAIRS),
+    ("design/losses", rf"SquaredHinge, Logistic \| classification \| {N} ", losses.Hinge.settled_gap),
+    ("design/losses", rf"Squared \| both \| {N} ", losses.Squared.settled_gap),
+    ("design/losses", rf"Quantile \| regression \| {N} ", losses.Quantile.settled_gap),
+    ("design/losses", rf"at most {N} iterations", steps.NEWTON_STEPS),
+    ("design/rows", rf"shapes and bytes, {N} rows", HASHED_ROWS),
+    ("design/rows", rf"in chunks of {N} entries", array.CHUNK_ENTRIES),
+    ("design/rows", rf"Up to a {W} of `memory_budget`", 1 / inputs.HELD_SHARE),
+    ("design/rows", rf"bring a page of {N} MB", stored.LARGEST_PAGE / MEGABYTE),
+    ("design/rows", rf"span at most {N} MB", stored.PIECE_BYTES / MEGABYTE),
+    ("design/rows", rf"can reach, {N} MB at a time", stored_points.HELD_BYTES / MEGABYTE),
+    ("design/gram", rf"neighbouring points, at most {N},", tree.LEAF),
+    ("design/gram", rf"{N} columns \(8 in float64\)", microtile.LINE_BYTES / 4),
+    ("design/gram", rf"lines of {N} bytes", microtile.LINE_BYTES),
+    ("design/gram", rf"kernel values of {N} rows with some groups", microtile.TILE_ROWS),
+    ("design/gram", rf"sums of {N} rows with 16 columns", microtile.TILE_ROWS),
+    ("design/gram", rf"from {N} rows on, points are put", dense.FEWEST_ORDERED),
+    ("design/gram", rf"leaves of at most {N} points", tree.LEAF),
+    ("design/gram", rf"Each worker gets {N} tasks", columns.TASKS_A_WORKER),
+    ("design/gram", rf"products under {N} multiplications", columns.LEAST_PARALLEL_WORK),
+    ("design/gram", rf"Dense rows of {N} columns or more", sparse.WIDE),
+    ("design/gram", rf"at most a {W} are not zero", sparse.MOST_FILLED),
+    ("design/gram", rf"the sums of {N} columns", walk.TABLE_LINES * microtile.LINE_BYTES / 4),
+    ("design/gram", rf"Slabs of {N} features", walk.SLAB_FEATURES),
+    ("design/expansions", rf"FixedSubset\(n_terms={N}\)", FixedSubset().n_terms),
+    ("design/expansions", rf"RandomFourier\(n_terms={N}\)", RandomFourier().n_terms),
+    ("design/solvers", rf"one block of {N} rows", DualAscent().block_size),
+    ("design/solvers", rf"the rows, {N} at least", ascent.FEWEST_ROWS),
+    ("design/solvers", rf"share starts at {N} and", ascent.COARSE),
+    ("design/solvers", rf"down to {N}\.", ascent.FINE),
+    ("design/solvers", rf"tests {N}, 0\.2", shrinking.SLACKS[0]),
+    ("design/solvers", rf"0\.4 and {N} of the targets", shrinking.SLACKS[-1]),
+    ("design/solvers", rf"at most {N} % may have moved", 100 * ascent.TOLERATED_SHARE),
+    ("design/solvers", rf"taken times {N};", ascent.OPTIMISM),
+    ("design/solvers", rf"below 1/{N} of the last exact gap", 1 / ascent.TRUST),
+    ("design/solvers", rf"unseen_loss / primal\)`, at most {N}\.", ascent.WIDEST_GAP),
+    ("design/solvers", rf"is {N} for classification losses", losses.Logistic.settled_gap),
+    ("design/solvers", rf"classification losses, {N} for the squared loss", losses.Squared.settled_gap),
+    ("design/solvers", rf"squared loss and {N} for the other", losses.Huber.settled_gap),
+    ("design/solvers", rf"F of the last {N} epochs", acceleration.MEMORY),
+    ("design/solvers", rf"sweeps may be {N} times as many", ascent.SWEEPS_OF_ONE_BLOCK),
+    ("design/solvers", rf"A block of at most {N} MB", block_gradient.BLOCK_BYTES / MEGABYTE),
+    ("design/solvers", rf"boxes leave under {N} of the pairs", shared_memory.MOST_PAIRS_LEFT),
+    ("design/metric-and-search", rf"{N} steps of 512 rows", descent.N_STEPS),
+    ("design/metric-and-search", rf"steps of {N} rows", descent.N_ROWS),
+    ("design/metric-and-search", rf"up to {N} centres", descent.N_COLS),
+    ("design/metric-and-search", rf"The last {N} are averaged", descent.N_AVERAGED),
+    ("design/metric-and-search", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
+    ("design/metric-and-search", rf"many outputs, {N} for ridge", regions.RIDGE_REGION_ROWS),
+    ("design/metric-and-search", rf"for ridge\) {N} splits", regions.FOLDS),
+    ("design/metric-and-search", rf"Of more rows a {W} is held out", regions.HELD_OUT),
+    ("design/metric-and-search", rf"{N} rows in all decide on the weights", choice.FEW_ROWS),
+    ("design/metric-and-search", rf"of many rows {N} on the width and C", choice.MANY_ROWS),
+    ("design/metric-and-search", rf"in factors of {N} \(gamma\)", lattice.WIDTH_STEP),
+    ("design/metric-and-search", rf"and {N} \(C\)", lattice.C_STEP),
+    ("design/metric-and-search", rf"begins at {W} widths", len(choice.STARTS)),
+    ("design/metric-and-search", rf"on at least {N} dense rows", metric.FEWEST_ROWS),
+    ("design/metric-and-search", rf"its centres, at most {N} entries", descent.MOST_ENTRIES),
+    ("design/metric-and-search", rf"\(or {N} centres of very wide", descent.FEWEST_COLS),
+    ("design/metric-and-search", rf"A region of {N} rows", regions.REGION_ROWS),
+    ("design/runs", rf"max_epochs \({N}\)", Stopping().max_epochs),
+    ("design/runs", rf"patience \({N}\)", Stopping().patience),
+    ("design/runs", rf"written every {N} seconds", DEFAULTS["checkpoint_interval"]),
+    ("design/runs", rf"terminal after {N} second", progress.PATIENCE_SECONDS),
+    ("design/models", rf"places at most {N} rows", model.QUERY_ROWS),
+    ("design/models", rf"Up to {N} rows doubles", machine.MOST_DOUBLE_ROWS),
+    ("design/models", rf"differ by more than {N} times", machine.SCALE_RATIO),
+    ("design/models", rf"in at most {N} rows\.", machine.SCALE_ROWS),
+    ("design/models", rf"in at most {N} tries", compaction.TRIES),
+    ("design/estimators", rf"`SHARED` has {N} parameters", len(parameters.SHARED)),
+    ("design/estimators", rf"so each has {N}\.", len(inspect.signature(DSEKLRegressor).parameters)),
+    ("design/estimators", rf"and {N} parameters should", len(inspect.signature(DSEKLClassifier).parameters)),
+    ("design/estimators", rf"The budget is {N}\nmegabytes", DEFAULTS["memory_budget"]),
+    ("design/persistence", rf"kernel values of {N} points", storage.WITNESSES),
+    ("design/persistence", rf"at most {N} characters", container.MOST_HEADER),
+    ("design/persistence", rf"It is {N}\. Files", container.FORMAT),
+    ("design/data-and-cli", rf"exit codes 0 success, {N} the run", FAILED),
+    ("design/data-and-cli", rf"at most {N} entries and", table.CELLS),
+    ("design/data-and-cli", rf"entries and {N} rows", table.MOST_ROWS),
+    ("design/data-and-cli", rf"encoded: {N} categories", recipe.Options().max_categories),
+    ("design/data-and-cli", rf"each with {N} training rows", column_encodings.MIN_FREQUENCY),
+    ("design/data-and-cli", rf"up to {N} different integers", target.MOST_INFERRED_CLASSES),
+    ("design/data-and-cli", rf"The share is {N} by default", options.DEFAULT_VALIDATION),
+    ("design/data-and-cli", rf"by default, from {N} rows on", options.FEWEST_ROWS_TO_SPLIT),
+    ("design/experiments-and-tuning", rf"fitted on {N} whole regions", halving.RUNGS_OF_REGIONS[0]),
+    ("design/experiments-and-tuning", rf"better {W} on 16", halving.KEPT_SHARE),
+    ("design/experiments-and-tuning", rf"third on {N}, and", halving.RUNGS_OF_REGIONS[1]),
+    ("design/experiments-and-tuning", rf"the last {N} on all rows", halving.FINALISTS),
+    ("design/experiments-and-tuning", rf"split in {N} ways", regions.FOLDS),
+    ("design/experiments-and-tuning", rf"compared on {N}, 3 and 5", halving.RUNGS_OF_SPLITS[0]),
+    ("design/experiments-and-tuning", rf"\n{N} steps of the lattice", candidate.WIDTH_STEPS),
+    ("design/experiments-and-tuning", rf"more than {N} columns", halving.TREE_COLUMNS),
+    ("guide/callbacks", rf"longer than (?:one|a) {W}", progress.PATIENCE_SECONDS),
+    ("guide/checkpoints", rf"\({N} by default; 0", DEFAULTS["checkpoint_interval"]),
+    ("guide/choosing-a-loss", rf"defaults, {N} and 0", losses.Huber().delta),
+    ("guide/choosing-a-loss", rf"defaults, 1 and {N},", losses.EpsilonInsensitive().epsilon),
+    ("guide/choosing-a-solver", rf"number of blocks; it is {N}\.", DualAscent().block_size),
+    ("guide/dual-ascent", rf"{N} for classification losses", losses.Hinge.settled_gap),
+    ("guide/dual-ascent", rf"losses, {N} for the\s+squared loss", losses.Squared.settled_gap),
+    ("guide/dual-ascent", rf"squared\s+loss and {N} for the other", losses.Quantile.settled_gap),
+    ("guide/dual-ascent", rf"rows but at least {N},", ascent.FEWEST_ROWS),
+    ("guide/dual-ascent", rf"\s{W} epochs, which costs no kernel value", acceleration.MEMORY),
+    ("guide/large-data", rf"at most a {W} of `memory_budget`", 1 / inputs.HELD_SHARE),
+    ("guide/large-data", rf"float32 beyond {N}\s", machine.MOST_DOUBLE_ROWS),
+    ("guide/memory", rf"squared loss, {W} past epochs", acceleration.MEMORY),
+    ("guide/memory", rf"\| N o times {N} \|", 2 * 8 * acceleration.MEMORY),
+    ("guide/memory", rf"8 up to {N} rows", machine.MOST_DOUBLE_ROWS),
+    ("guide/memory", rf"`memory_budget`, {N} MB by default", DEFAULTS["memory_budget"]),
+    ("guide/memory", rf"at most {N} entries", descent.MOST_ENTRIES),
+    ("guide/memory", rf"or {N} centres", descent.FEWEST_COLS),
+    ("guide/memory", rf"regions of {N} rows", regions.REGION_ROWS),
+    ("guide/memory", rf"takes at most {N} rows at a time", model.QUERY_ROWS),
+    ("guide/metric", rf"at least {N} dense rows", metric.FEWEST_ROWS),
+    ("guide/metric", rf"step draws {N} rows", descent.N_ROWS),
+    ("guide/metric", rf"There are {N} steps", descent.N_STEPS),
+    ("guide/metric", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
+    ("guide/metric", rf"there are {W} splits", regions.FOLDS),
+    ("guide/metric", rf"one {W} of the rows is held out", regions.HELD_OUT),
+    ("guide/metric", rf"widths in factors of {N} and", lattice.WIDTH_STEP),
+    ("guide/metric", rf"C in factors of {N},", lattice.C_STEP),
+    ("guide/metric", rf"up to {N} centres", descent.N_COLS),
+    ("guide/pruning", rf"at most {N} points", tree.LEAF),
+]  # fmt: skip
+
+
+def value_of(text: str) -> float:
+    """Return a number as a page has it, in digits or in words."""
+    if text in WORDS:
+        return WORDS[text]
+    if text == "second":
+        return 1.0
+    base, _, power = text.replace(",", "").partition("^")
+    return float(base) ** float(power or 1)
+
+
+@pytest.mark.parametrize(("page", "pattern", "value"), NUMBERS)
+def test_a_number_on_a_page_is_that_of_the_code(page: str, pattern: str, value: float) -> None:
+    # Where a page breaks its lines is no matter.
+    found = re.findall(re.sub(r"(?<!\\) ", r"\\s+", pattern), (DOCS / f"{page}.md").read_text())
+    assert len(found) == 1, f"docs/{page}.md has {len(found)} places that say {pattern!r}; correct the test or the page"
+    assert value_of(found[0]) == pytest.approx(value), f"docs/{page}.md says {found[0]}; the code has {value}"
+
+
+def lines_of_table(page: str, first: str) -> Iterator[list[str]]:
+    """Return the cells of a table whose header begins with ``first``."""
+    text = (DOCS / f"{page}.md").read_text()
+    body = text[text.index(f"| {first} |") :].split("\n\n")[0]
+    for line in body.splitlines()[2:]:
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_glossary_of_gram_is_that_of_its_docstring() -> None:
+    words = dict(lines_of_table("design/gram", "word"))
+    assert gram.__doc__ is not None
+    known = dict(re.findall(r"^(\w+) {2,}(\S.*)$", gram.__doc__, re.MULTILINE))
+    assert {word: meaning.replace("`", "") for word, meaning in words.items()} == {
+        word: meaning.replace("`", "") for word, meaning in known.items()
+    }
+
+
+def test_the_roles_are_those_of_the_code() -> None:
+    yes = {True: "yes", False: "no"}
+    listed = {name: cells for name, _, *cells in lines_of_table("design/runs", "role")}
+    assert {name: cells[:2] for name, cells in listed.items()} == {
+        role.name: [yes[role.in_file], yes[role.in_identity]] for role in Role
+    }
+
+
+def test_the_parameters_have_the_roles_that_the_page_lists() -> None:
+    roles = {**DSEKLClassifier._roles, **DSEKLRegressor._roles}
+    listed = {name: role for role, names in lines_of_table("design/estimators", "role") for name in names.split(", ")}
+    assert listed == {name: role.name for name, role in roles.items()}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the rooms that a file of dsekl imports from."""
+    place = path.relative_to(SOURCE).parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dsekl" and not node.level:
+            rest = str(node.module).split(".")[1:]
+            yield from rest[:1] or (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level >= len(place) and node.module:
+            yield node.module.split(".")[0]
+
+
+def test_the_rooms_import_what_the_table_says() -> None:
+    found: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        found.setdefault(room, set()).update(imported(path))
+    from_the_top = {"DSEKLClassifier": "estimators", "DSEKLRegressor": "estimators", "load": "estimators"}
+    rooms = {
+        room: {from_the_top.get(name, name) for name in names} - {room}
+        for room, names in found.items()
+        if not room.startswith("__")
+    }
+    listed = {
+        room.strip("`/").removesuffix(".py"): set(filter(None, names.split(", ")))
+        for room, _, names in lines_of_table("design/index", "room")
+    }
+    assert listed == rooms
+
+
+def test_the_hops_of_a_default_fit_are_those_that_the_page_lists() -> None:
+    everything = hops()
+    main_line = [hop for hop in everything if hop[0].startswith(MAIN_LINE)]
+    page = (DOCS / "design" / "index.md").read_text()
+    listed = re.findall(r"^\d+\. .*?to `([^`]+)`: `([^`]+)`", page, re.MULTILINE)
+    assert listed == [(called, name) for _, called, name in main_line]
+    counts = re.search(r"There are (\d+) on this main line, and (\d+) in (\d+) files", page)
+    assert counts is not None
+    assert [int(count) for count in counts.groups()] == [
+        len(main_line),
+        len(everything),
+        len({called for _, called, _ in everything}),
+    ]

@@ -62,7 +62,7 @@ html_css_files = ["dsekl.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_math_renderer = "mathml"
-html_sidebars = {page: [] for page in ("index", "command-line", "benchmarks", "design", "reproduction")}
+html_sidebars = {page: [] for page in ("index", "command-line", "benchmarks", "reproduction")}
 html_theme_options = {
     "logo": {"text": "dsekl"},
     "navbar_align": "left",

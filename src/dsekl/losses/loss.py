@@ -31,7 +31,7 @@ class Loss(Protocol):
     """True where the dual of a block is a linear system, solved at once: the squared loss."""
 
     settled_gap: ClassVar[float]
-    """The relative duality gap under which the error on new rows no longer falls, by measurement (docs/design/solvers.md)."""
+    """The relative duality gap under which the error on new rows no longer falls (docs/design/solvers.md)."""
 
     @property
     def shape(self) -> float:

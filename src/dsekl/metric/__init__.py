@@ -82,7 +82,7 @@ def learn(data: Data, C: float | None, rng: np.random.Generator, advance: Callab
 def _middle(gammas: list[Floats]) -> Floats:
     """Return the geometric mean of weights.
 
-    With few rows there are several splits, and which of many columns a descent lets go is partly luck: the mean of
+    With few rows there are several splits, and which of many columns a descent discards varies by split: the mean of
     descents, each without other rows, is better than one on all of them.
     """
     with np.errstate(divide="ignore"):  # a column without weight has none in any of them

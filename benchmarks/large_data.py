@@ -144,8 +144,8 @@ def report(found: list[list[str]], n_features: int, learn: bool) -> None:
         "Training on a mapped file" + (", all defaults" if learn else ""),
         " ".join(["DSEKL_DATA=... python benchmarks/large_data.py", *sys.argv[1:]]),
         f"Board: a 4 x 4 checkerboard, embedded in {n_features} features; {settings}. Each fit has its own process. "
-        "Peak is the peak resident memory of the process, with Python, the libraries and mapped pages; added by the fit is its "
-        "increase during the fit. The bound is a tenth of the file, 8 bytes for each coefficient, and the "
+        "Peak is the peak resident memory of the process, with Python, the libraries and mapped pages; added by the "
+        "fit is its increase during the fit. The bound is a tenth of the file, 8 bytes for each coefficient, and the "
         f"memory budget of {BUDGET} MB. The benchmark fails if the fit of a file of half a gigabyte or more adds more "
         "than that, or if the coefficients of both fits are not identical.\n\n" + table(header, found),
     )

@@ -155,8 +155,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
-        loss = losses.resolve(self.loss, "classification")
-        rows, labels = inputs.training_data(self, kernels.resolve(self.kernel), X, y, inputs.labels)
+        kernel, loss = kernels.resolve(self.kernel), losses.resolve(self.loss, "classification")
+        rows, labels = inputs.training_data(self, kernel, X, y, inputs.labels)
         weights = inputs.row_weights(sample_weight, rows)
         counted = weights > 0
         self.classes_ = np.unique(labels[counted])
@@ -170,7 +170,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
             per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
             weights = weights * per_class[codes]
         examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
-        self._train(examples, loss, labels, sample_weight)
+        self._train(kernel, loss, examples, labels, sample_weight)
         return self
 
     def decision_function(self, X: inputs.MatrixLike) -> Floats:

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsekl import expansions, kernels, solvers
+from dsekl import expansions, solvers
+from dsekl.kernels import Kernel
 from dsekl.losses import Loss
 from dsekl.models import Examples, Fitted, Machine, Model, fit
 from dsekl.models.compaction import compact
@@ -59,9 +60,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     dual_coef_: Floats
     compaction_: dict[str, Any]
 
-    def _train(self, examples: Examples, loss: Loss, y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
+    def _train(
+        self, kernel: Kernel, loss: Loss, examples: Examples, y: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> None:
         """Fit the machine and set the attributes that every fitted estimator has."""
-        machine = self._machine(loss)
+        machine = self._machine(kernel, loss)
         listeners = Listeners(self, examples.rows.values, y, sample_weight)
         run = self._begin(machine, examples)
         run.watcher = listeners
@@ -72,9 +75,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         resume.warn_if_interrupted(run, path, self.warm_start)
         listeners.after_fit()
 
-    def _machine(self, loss: Loss) -> Machine:
+    def _machine(self, kernel: Kernel, loss: Loss) -> Machine:
         return Machine(
-            kernels.resolve(self.kernel),
+            kernel,
             loss,
             self.gamma,
             None if isinstance(self.C, str) else float(self.C),

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import Kernel, Pairwise
-from dsekl.rows import DenseRows
+from dsekl.kernels import Kernel
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import FIRST_C, Data, choose
 from .scales import own_units, spreads
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "can_learn", "importances", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "can_learn", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +36,16 @@ class Choice:
     C: float
     weights: str
     error: float
+    spread: Floats
+    """Each feature's typical difference between two rows, as the distance measures it."""
     whole: bool = True
     """False if Ctrl-C ended the search: then these are the best weights so far."""
+
+    @property
+    def importances(self) -> Floats:
+        """Each feature's share of the typical distance between two rows."""
+        share = self.gamma * self.spread
+        return np.asarray(share / max(share.sum(), np.finfo(np.float64).tiny))
 
 
 def can_learn(kernel: Kernel) -> bool:
@@ -58,10 +65,10 @@ def learn(data: Data, C: float | None, rng: np.random.Generator, advance: Callab
             "finite; divide it by a constant, or use a StandardScaler"
         )
     if not spread.any():
-        return Choice(np.ones(data.rows.n_features), 1.0 if C is None else C, EQUAL, np.nan)
+        return Choice(np.ones(data.rows.n_features), 1.0 if C is None else C, EQUAL, np.nan, spread)
     splits = draw_splits(len(data.targets), region_rows(data.loss, data.targets.shape[1]), rng)
     # Until held-out rows have decided, the simplest weights are the best that can be said.
-    so_far = Choice(own_units(spread), FIRST_C if C is None else C, EQUAL, np.nan, whole=False)
+    so_far = Choice(own_units(spread), FIRST_C if C is None else C, EQUAL, np.nan, spread, whole=False)
     try:
         candidates = Candidates.of(data, splits, spread, rng)
         gammas = candidates.learned(lambda done: advance(0.6 * done))
@@ -69,20 +76,14 @@ def learn(data: Data, C: float | None, rng: np.random.Generator, advance: Callab
     except KeyboardInterrupt:
         return so_far
     winner, factor, best_C, error = verdict
-    return Choice(factor * _middle(gammas[winner]), best_C, winner, error)
+    return Choice(factor * _middle(gammas[winner]), best_C, winner, error, spread)
 
 
 def _middle(gammas: list[Floats]) -> Floats:
     """Return the geometric mean of weights.
 
-    With few rows there are several splits, and which of many columns a descent lets go is partly luck: the mean of
+    With few rows there are several splits, and which of many columns a descent discards varies by split: the mean of
     descents, each without other rows, is better than one on all of them.
     """
     with np.errstate(divide="ignore"):  # a column without weight has none in any of them
         return np.asarray(np.exp(np.mean(np.log(gammas), axis=0)))
-
-
-def importances(gamma: float | Floats, rows: DenseRows, pairwise: Pairwise) -> Floats:
-    """Return each feature's share of the typical distance between two rows."""
-    share = np.broadcast_to(gamma, rows.n_features) * spreads(rows, pairwise)
-    return np.asarray(share / max(share.sum(), np.finfo(np.float64).tiny))

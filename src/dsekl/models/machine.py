@@ -90,9 +90,8 @@ class Machine:
         data = metric.Data(self.kernel, rows, targets, weights, self.loss, examples.errors, run.workers)
         with Progress(run.verbose, 1, "metric") as progress:
             found = metric.learn(data, self.C, rng, progress.advance)
-        importances = metric.importances(found.gamma, rows, self.kernel.pairwise)
         gamma = self._gamma(found.gamma, rows, rng)
-        return Settled(gamma, found.C, found.weights, importances, rng.bit_generator.state, found.whole)
+        return Settled(gamma, found.C, found.weights, found.importances, rng.bit_generator.state, found.whole)
 
     def _gamma(self, gamma: float | Floats | str, rows: NumberRows, rng: np.random.Generator) -> float | Floats:
         """Return gamma as a positive number or one positive number per feature."""

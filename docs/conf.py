@@ -42,7 +42,7 @@ maximum_signature_line_length = 88
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "ignore_pattern": r"__init__\.py|/demo\.py$",  # make demo has its own way of showing things
+    "ignore_pattern": r"__init__\.py|(^|/)demo\.py$",  # make demo has its own way of showing things
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "capture_repr": (),

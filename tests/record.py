@@ -30,8 +30,8 @@ from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 from tests.problems import xor
 
 ATTRIBUTES = (
-    "dual_coef_", "support_", "n_support_", "gamma_", "C_", "metric_", "feature_importances_", "n_iter_", "stop_reason_",
-    "intercept_", "validation_rows_", "classes_",
+    "dual_coef_", "support_", "n_support_", "gamma_", "C_", "metric_", "feature_importances_", "n_iter_",
+    "stop_reason_", "intercept_", "validation_rows_", "classes_",
 )  # fmt: skip
 
 FITS: dict[str, Callable[[], dict[str, Any]]] = {}

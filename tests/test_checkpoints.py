@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsekl import DSEKLClassifier, ModelFileError, gram, losses
+from dsekl import DSEKLClassifier, ModelFileError, losses
 from dsekl.estimators import files
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.kernels import RBF
-from dsekl.solvers import DoublyStochastic, DualAscent, Hooks, Monitor, Problem, SharedMemory, State, optimise
-from dsekl.solvers.certificate import relative_gap
+from dsekl.runs import Hooks, Monitor, optimise
+from dsekl.solvers import DoublyStochastic, DualAscent, Problem, SharedMemory, State
+from dsekl.solvers.dual.certificate import certify
 from tests.killing import FITS
+from tests.oracles import build
 from tests.problems import xor
 
 SOLVERS: dict[str, Any] = {
@@ -36,13 +38,13 @@ SOLVERS: dict[str, Any] = {
 def make_problem(name: str, C: float = 1.0) -> Problem:
     n = 10_000 if name == "growing" else 1200
     X, y = xor(n, seed=0)
-    basis = gram.build(RBF(), X, 5.0, "float64", kernel_tol=1e-6)
+    gram = build(RBF(), X, 5.0, "float64", kernel_tol=1e-6)
     loss = losses.Squared() if name == "ridge" else losses.Hinge()
-    return Problem(basis, y[basis.order].astype(float)[:, None], np.ones(n), loss, C, 1)
+    return Problem(gram, y[gram.order].astype(float)[:, None], np.ones(n), loss, C, tol=1e-9)
 
 
 def run(solver: Any, problem: Problem, state: State, epochs: int, hooks: Hooks | None = None) -> Any:
-    return optimise(solver, problem, state, Monitor(), epochs, 1e-9, False, hooks or Hooks(after_epoch=lambda _: False))
+    return optimise(solver, problem, state, Monitor(), epochs, hooks=hooks)
 
 
 class Enough(Exception):
@@ -82,13 +84,13 @@ def test_a_run_goes_on_from_any_step_to_the_bit(name: str) -> None:
 def test_predictions_belong_to_their_coefficients_after_every_step(name: str) -> None:
     solver, problem = SOLVERS[name], make_problem(name)
     state = solver.start(problem, np.random.default_rng(0))
-    K = problem.basis.block(slice(None), slice(None)) if problem.n_rows < 5000 else None
+    K = problem.gram.block(slice(None), slice(None)) if problem.n_rows < 5000 else None
     for _ in range(3):
         for _ in solver.epoch(problem, state):
-            playing = np.flatnonzero(state.memory["in_play"])
-            f = K @ state.coef if K is not None else problem.basis.product(slice(None), slice(None), state.coef)
+            playing = np.flatnonzero(state.active)
+            f = K @ state.coef if K is not None else problem.gram.product(slice(None), slice(None), state.coef)
             left_out = 2e-6 * np.abs(state.coef).sum()  # the kernel values that pruning leaves out
-            np.testing.assert_allclose(state.memory["F"][playing], f[playing], rtol=0, atol=left_out)
+            np.testing.assert_allclose(state.F[playing], f[playing], rtol=0, atol=left_out)
 
 
 def interrupted(**settings: Any) -> Any:
@@ -169,13 +171,13 @@ def test_a_warm_start_on_a_changed_problem_finds_its_optimum(change: str) -> Non
     assert model.stop_reason_ == "tol"
 
     loss = losses.resolve(model.loss, "classification")
-    basis = gram.build(RBF(), X, 5.0, "float64")
-    problem = Problem(basis, labels.astype(float)[:, None], weights, loss, model.C_, 1)
+    gram = build(RBF(), X, 5.0, "float64")
+    problem = Problem(gram, labels.astype(float)[:, None], weights, loss, model.C_)
     coef = np.zeros((1500, 1))
     coef[model.support_] = model.dual_coef_
     state = DualAscent().start(problem, np.random.default_rng(0))
-    state.coef[:], state.memory["F"] = coef, basis.product(slice(None), slice(None), coef)
-    assert relative_gap(problem, state) < 2e-3
+    state.coef, state.F = coef, gram.product(slice(None), slice(None), coef)
+    assert certify(problem, state).gap < 2e-3
 
 
 def test_a_warm_start_refuses_other_rows_and_other_terms() -> None:
@@ -239,7 +241,7 @@ def test_a_fit_goes_on_from_its_checkpoint(name: str, random_state: Any, tmp_pat
     assert files.describe(path)["run"]["monitor"]["reason"] == resumed.stop_reason_
     # Finished: the same fit has its model at once, whatever happens to steps.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(resumed.basis_), "columns", None)
+        patch.setattr(type(resumed.model_.gram), "columns", None)
         same(FITS[name](random_state=random_state, checkpoint=path).fit(X, y), resumed)
 
 

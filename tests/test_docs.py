@@ -25,7 +25,7 @@ SETTINGS = [thing for thing in OBJECTS.values() if inspect.isclass(thing) and is
 ESTIMATORS = [DSEKLClassifier, DSEKLRegressor]
 
 OF_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_"}
-OF_THE_HOUSE = {"basis_"}
+OF_THE_HOUSE = {"model_"}
 """Fitted attributes that are no business of the user's."""
 
 

@@ -4,10 +4,13 @@ Every model sees the same five splits (70 % of the rows to fit, stratified, rand
 chosen: means are given with the standard deviation over the splits.
 """
 
+import os
 from pathlib import Path
 from time import perf_counter
 
 import matplotlib
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # boosting's threads would fight others for a busy core
 
 matplotlib.use("Agg")
 

@@ -17,11 +17,16 @@ def write(folder: Path, name: str, **arrays: Any) -> None:
     np.savez(folder / f"{name}.npz", **arrays)
 
 
+def no_connection() -> tuple[Any, Any]:
+    raise URLError("no route to host")
+
+
 def test_the_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(catalogue.FOLDER_VARIABLE, str(tmp_path))
-    assert not catalogue.is_here("sonar")
+    monkeypatch.setitem(catalogue._SOURCES, "sonar", catalogue.Source("task", ("1",), no_connection))
+    with pytest.raises(catalogue.DataNotFoundError):
+        catalogue.load("sonar")
     write(tmp_path, "sonar", X=np.arange(6).reshape(3, 2), y=np.array([-1, 1, 1]))
-    assert catalogue.is_here("sonar")
     data = catalogue.load("sonar")
     assert data.X.dtype == np.float32
     assert data.y.tolist() == [-1, 1, 1]
@@ -62,10 +67,6 @@ def test_fetched_text_labels_and_categories_mean_the_same(monkeypatch: pytest.Mo
 
 def test_what_cannot_be_fetched_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(catalogue.FOLDER_VARIABLE, raising=False)
-
-    def no_connection() -> tuple[Any, Any]:
-        raise URLError("no route to host")
-
     monkeypatch.setitem(catalogue._SOURCES, "skin", catalogue.Source("task", ("1",), no_connection))
     with pytest.raises(catalogue.DataNotFoundError, match=r"skin.*no route to host.*skin\.npz.*DSEKL_DATA"):
         catalogue.load("skin")
@@ -83,7 +84,7 @@ def test_unknown_names_and_wrong_files_are_refused(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("name", ["digits", "wdbc", "wine"])
 def test_bundled_sets_need_neither_folder_nor_connection(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(catalogue.FOLDER_VARIABLE, raising=False)
-    assert catalogue.is_here(name)
+    monkeypatch.setattr("socket.socket", None)
     data = catalogue.load(name)
     assert set(data.y) == {-1, 1}
     assert len(data.sample(100, np.random.default_rng(0)).y) == 100

@@ -17,7 +17,7 @@ from dsekl.cli import options as o
 from dsekl.cli.fit import fit
 from dsekl.cli.summary import most_important
 from dsekl.data import column_encodings, encoding, messages, sparse_encoding, target
-from dsekl.data.fields import MISSING
+from dsekl.data.field_values import MISSING
 from dsekl.data.recipe import Options
 from dsekl.tuning import candidates, halving
 

@@ -52,6 +52,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = CliRunner().invoke(app, ["reproduce", *names, "--quick", "--output", str(folder), "--jobs", "2"])
     assert done.exit_code == 0, done.output
     assert str(folder / "report.html") in done.output
+    for name in names:
+        assert re.search(rf"^{name}: finished in \d+ s$", done.stderr, re.MULTILINE)
     return folder
 
 
@@ -63,6 +65,10 @@ def test_a_run_leaves_report_figures_and_numbers(folder: Path) -> None:
     assert not list(folder.glob("*.part"))
     page = (folder / "report.html").read_text()
     assert "quick run" in page
+    assert "Not tested." in page
+    assert "does not agree" not in page
+    assert "± 0.000" not in page, "one repetition has no spread"
+    assert "hollow" not in page, "the paper's figures are of other data"
     assert "covertype</strong>: has not been run" in page
     runs = json.loads((folder / "provenance.json").read_text())
     assert set(runs["xor"]) == {"command", "seconds", "python", "machine", "versions"}
@@ -175,9 +181,9 @@ def test_the_command_names_every_experiment() -> None:
 
 
 @pytest.mark.slow
-def test_the_whole_quick_run_takes_less_than_two_minutes(tmp_path: Path) -> None:
+def test_the_whole_quick_run_takes_a_few_minutes(tmp_path: Path) -> None:
     started = time.perf_counter()
     done = CliRunner().invoke(app, ["reproduce", "--quick", "--output", str(tmp_path), "--jobs", "2"])
     assert done.exit_code == 0, done.output
-    assert time.perf_counter() - started < 120
+    assert time.perf_counter() - started < 240
     assert (tmp_path / "report.html").read_text().count("<section") == len(EXPERIMENTS)

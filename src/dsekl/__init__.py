@@ -1,4 +1,4 @@
-"""Kernel machines that keep every training point in the model.
+"""Exact kernel machines for half a million rows: learned feature weights, no tuning, scikit-learn's API.
 
 The public names are loaded when they are first used, so that ``import dsekl`` costs nothing.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .estimators import DSEKLClassifier, DSEKLRegressor
     from .estimators.files import load
     from .persistence import ModelFileError
 
-__version__ = "0.1.0"
 __all__ = ["DSEKLClassifier", "DSEKLRegressor", "ModelFileError", "__version__", "load"]
 
 _HOMES = {

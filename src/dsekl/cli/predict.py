@@ -15,7 +15,7 @@ import typer
 
 from dsekl.atomic import replacing_text
 from dsekl.data import SparseTable, open_table
-from dsekl.data.fields import number_as_text
+from dsekl.data.field_values import number_as_text
 from dsekl.data.layout import find_column
 from dsekl.data.messages import Message
 from dsekl.data.recipe import Recipe, Rows

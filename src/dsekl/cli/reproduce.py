@@ -1,4 +1,4 @@
-"""``dsekl reproduce``: the paper's figures and tables, and a report on what agrees."""
+"""``dsekl reproduce``: the paper's figures and tables again, and a report on what agrees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ NAMES = ("xor", "figure2", "relatives", "open-question", "table1", "covertype", 
 @app.command()
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help=f"Experiments to run: {', '.join(NAMES)}. Default: all.")
+        list[str] | None, typer.Argument(help=f"Which to run: {', '.join(NAMES)}. All if none is named.")
     ] = None,
     output: Annotated[Path, typer.Option(help="Folder for the report, the figures and the numbers.")] = Path(
         "out/reproduction"
@@ -33,22 +33,22 @@ def reproduce(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, and threads of the large fits.")] = os.cpu_count() or 1,
 ) -> None:
-    """Run the paper's experiments; write an HTML report, figures (SVG, PNG) and numbers (CSV).
+    """Run the paper's experiments and write one HTML report beside figures (SVG, PNG) and numbers (CSV).
 
-    Finished parts are saved: the same command resumes a run that was stopped. The data sets are read from the folder
-    that DSEKL_DATA names, or downloaded.
+    What is finished is kept as it ends: the same command goes on where an earlier one was stopped. The data sets are
+    read from the folder that DSEKL_DATA names, or fetched.
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        _exit_with(f"the report needs {' and '.join(missing)}; install it with: pip install 'dsekl[report]'")
+        _refuse(f"the report needs {' and '.join(missing)}; install it with: pip install 'dsekl[report]'")
     chosen = experiments or list(NAMES)
     unknown = [name for name in chosen if name not in NAMES]
     if unknown:
-        _exit_with(f"experiment {unknown[0]!r} is not known; choose from {', '.join(NAMES)}")
+        _refuse(f"experiment {unknown[0]!r} is not known; choose from {', '.join(NAMES)}")
     try:
         _run(chosen, output, quick, epochs, seed, jobs)
     except KeyboardInterrupt:
-        typer.echo("\nstopped; finished parts are saved, and the same command resumes the run", err=True)
+        typer.echo("\nstopped; what was finished is kept, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
 
 
@@ -63,7 +63,7 @@ def _run(chosen: list[str], output: Path, quick: bool, epochs: int, seed: int, j
     try:
         results = Results(output, settings.lasting())
     except (OSError, ValueError) as error:
-        _exit_with(f"--output {output}: {error}")
+        _refuse(f"--output {output}: {error}")
     command = shlex.join(["dsekl", *sys.argv[1:]])
     left_out = {}
     for name in chosen:
@@ -74,20 +74,23 @@ def _run(chosen: list[str], output: Path, quick: bool, epochs: int, seed: int, j
             left_out[name] = str(error)
             typer.echo(f"{name}: left out; {error}", err=True)
             continue
+        seconds = time.perf_counter() - started
+        typer.echo(f"{name}: finished in {seconds:.0f} s", err=True)
         runs = results.read("provenance")
-        # The seconds of a resumed run are those of all its parts.
-        seconds = time.perf_counter() - started + runs.get(name, {}).get("seconds", 0.0)
+        # A run that went on later took the seconds of all its parts.
+        seconds += runs.get(name, {}).get("seconds", 0.0)
         results.write("provenance", runs | {name: report.provenance(command, seconds)})
     if quick:
         left_out |= {
-            "the paper's own data sets": "a quick run has scikit-learn's bundled sets in the place of table 1's, and a "
-            "stand-in for covertype and its speed-up; fewer repetitions, steps and points on each axis"
+            "the paper's own data sets": "a quick run has scikit-learn's bundled sets in the place of table 1's, and "
+            "XOR in the place of covertype; fewer repetitions, steps and points on each axis, so most claims are not "
+            "tested"
         }
         typer.echo("quick run: the paper's data sets are left out, and repetitions, steps and axes are fewer", err=True)
     path = report.write(results, left_out)
     typer.echo(str(path))
 
 
-def _exit_with(message: str) -> NoReturn:
+def _refuse(message: str) -> None:
     typer.echo(f"dsekl reproduce: {message}", err=True)
     raise typer.Exit(2)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .compression import opened
 from .dialect import column_names
 from .errors import DataFileError
-from .fields import Column
+from .field_values import Column
 from .table import Chunk, row_place, rows_within_bounds
 
 ROWS, TARGETS = "X", "y"

@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 FOLDER_VARIABLE = "DSEKL_DATA"
+
+Array = NDArray[Any]
+Raw = tuple[Array, Array]
+"""Rows and labels as they are stored: numbers or text."""
 
 
 class DataNotFoundError(LookupError):
@@ -39,27 +43,22 @@ class Dataset:
 class Source:
     """Where one data set comes from and which two classes it is read as.
 
-    ``task`` is for the report. ``positive`` are the labels of class 1, as text; ``kept`` the only ones to keep, if
+    ``task`` is said in the report. ``positive`` are the labels of class 1, as text; ``kept`` the only ones to keep, if
     not all.
     """
 
     task: str
     positive: tuple[str, ...]
-    fetch: Callable[[], tuple[Any, Any]]
+    fetch: Callable[[], Raw]
     kept: tuple[str, ...] | None = None
-    prepare: Callable[[NDArray[Any]], NDArray[Any]] = lambda X: X
+    prepare: Callable[[Array], Array] = lambda X: X
 
 
 def xor(n: int, rng: np.random.Generator) -> Dataset:
-    """Return the paper's XOR problem: Gaussians of variance 0.2 around a square's corners, opposite corners alike."""
+    """Return the XOR problem: Gaussians of variance 0.2 around a square's corners, opposite corners of one class."""
     corners = rng.choice([-1.0, 1.0], (n, 2))
     X = corners + np.sqrt(0.2) * rng.standard_normal((n, 2))
     return Dataset(X.astype(np.float32), np.where(corners.prod(axis=1) > 0, 1, -1))
-
-
-def names() -> list[str]:
-    """Return the names that ``load`` knows."""
-    return list(_SOURCES)
 
 
 def task(name: str) -> str:
@@ -82,13 +81,7 @@ def load(name: str) -> Dataset:
     return Dataset(rows, np.where(np.isin(labels, source.positive), 1, -1))
 
 
-def is_here(name: str) -> bool:
-    """Tell whether ``load`` would need no connection."""
-    path = _path(name)
-    return name in _BUNDLED or (path is not None and path.exists())
-
-
-def _as_text(labels: ArrayLike) -> NDArray[Any]:
+def _as_text(labels: Array) -> Array:
     """Return labels as text, 1 and 1.0 as "1": folders hold numbers, fetchers give text."""
     labels = np.asarray(labels)
     if np.issubdtype(labels.dtype, np.number):
@@ -102,13 +95,9 @@ def _source(name: str) -> Source:
     return _SOURCES[name]
 
 
-def _path(name: str) -> Path | None:
+def _from_folder(name: str) -> Raw | None:
     folder = os.environ.get(FOLDER_VARIABLE)
-    return None if folder is None else Path(folder) / f"{name}.npz"
-
-
-def _from_folder(name: str) -> tuple[Any, Any] | None:
-    path = _path(name)
+    path = None if folder is None else Path(folder) / f"{name}.npz"
     if path is None or not path.exists():
         return None
     with np.load(path, allow_pickle=False) as arrays:
@@ -117,7 +106,7 @@ def _from_folder(name: str) -> tuple[Any, Any] | None:
         return arrays["X"], arrays["y"]
 
 
-def _fetched(name: str, source: Source) -> tuple[Any, Any]:
+def _fetched(name: str, source: Source) -> Raw:
     advice = f"put {name}.npz (arrays X, y) into a folder and set {FOLDER_VARIABLE} to it"
     try:
         return source.fetch()
@@ -127,25 +116,25 @@ def _fetched(name: str, source: Source) -> tuple[Any, Any]:
         ) from error
 
 
-def _openml(name: str, version: int = 1) -> Callable[[], tuple[Any, Any]]:
-    def fetch() -> tuple[Any, Any]:
+def _openml(name: str) -> Callable[[], Raw]:
+    def fetch() -> Raw:
         from sklearn.datasets import fetch_openml
 
-        found = fetch_openml(name, version=version, as_frame=False, parser="liac-arff")
+        found = fetch_openml(name, version=1, as_frame=False, parser="liac-arff")
         return found.data, found.target
 
     return fetch
 
 
-def _covertype() -> tuple[Any, Any]:
+def _covertype() -> Raw:
     from sklearn.datasets import fetch_covtype
 
     found = fetch_covtype()
     return found.data, found.target
 
 
-def _bundled(name: str) -> Callable[[], tuple[Any, Any]]:
-    def fetch() -> tuple[Any, Any]:
+def _bundled(name: str) -> Callable[[], Raw]:
+    def fetch() -> Raw:
         from sklearn import datasets
 
         found = getattr(datasets, f"load_{name}")()
@@ -154,18 +143,18 @@ def _bundled(name: str) -> Callable[[], tuple[Any, Any]]:
     return fetch
 
 
-def _imputed(X: NDArray[Any]) -> NDArray[Any]:
-    """Impute missing values by the median of their column."""
+def _filled(X: Array) -> Array:
+    """Fill the few missing values of a column with its median."""
     X = np.asarray(X, dtype=np.float64)
     return np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
 
 
-def _without_sample_id(X: NDArray[Any]) -> NDArray[Any]:
+def _without_sample_id(X: Array) -> Array:
     """The folder's breast-cancer table begins with the sample's number; the fetched one does not."""
-    return _imputed(X[:, 1:] if X.shape[1] == 10 else X)
+    return _filled(X[:, 1:] if X.shape[1] == 10 else X)
 
 
-def _one_hot(X: NDArray[Any]) -> NDArray[Any]:
+def _one_hot(X: Array) -> Array:
     """Codes of categories become one column each; columns of zeros and ones are left alone."""
     if X.shape[1] > 100:
         return X
@@ -174,7 +163,6 @@ def _one_hot(X: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(OneHotEncoder(sparse_output=False).fit_transform(X))
 
 
-_BUNDLED = ("digits", "wdbc", "wine")
 _SOURCES: dict[str, Source] = {
     "mnist": Source("digit 0 against digit 1", ("1",), _openml("mnist_784"), kept=("0", "1")),
     "diabetes": Source("diabetes against none (Pima)", ("1", "tested_positive"), _openml("diabetes")),

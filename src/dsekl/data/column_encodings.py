@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .fields import Numbers
+from .field_values import Numbers
 from .messages import Message
 from .table import Chunk
 

@@ -19,7 +19,7 @@ import numpy as np
 from .compression import opened
 from .dialect import SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
 from .errors import DataFileError
-from .fields import Column, is_missing, is_number
+from .field_values import Column, is_missing, is_number
 from .table import Chunk, rows_within_bounds
 
 

@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 
-from .fields import is_missing, is_number
+from .field_values import is_missing, is_number
 
 DELIMITERS = ",;\t|"
 SAMPLE_ROWS = 100

@@ -17,7 +17,7 @@ from .column_encodings import (
     column_from_dict,
     finite,
 )
-from .fields import Numbers, is_missing, is_number
+from .field_values import Numbers, is_missing, is_number
 from .messages import Message
 from .table import Chunk
 

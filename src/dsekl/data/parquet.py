@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import DataFileError
-from .fields import Column
+from .field_values import Column
 from .table import Chunk, row_place, rows_within_bounds
 
 if TYPE_CHECKING:

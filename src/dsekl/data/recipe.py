@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .delimited import DelimitedTable
 from .encoding import EncoderLearner, TableEncoder, categorical_columns
 from .errors import DataFileError
-from .fields import Column
+from .field_values import Column
 from .layout import Layout, find_column
 from .messages import Message
 from .sparse_encoding import SparseEncoder, SparseLearner

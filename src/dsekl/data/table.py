@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from .errors import DataFileError
-from .fields import Column, Numbers, as_numbers, as_text
+from .field_values import Column, Numbers, as_numbers, as_text
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataFileError
-from .fields import Numbers, is_number, number_as_text
+from .field_values import Numbers, is_number, number_as_text
 from .table import Chunk, SparseChunk
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

@@ -141,7 +141,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     True
     """
 
-    _decide = staticmethod(decisions)
+    _decides = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -199,4 +199,5 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         return np.asarray(np.log(self.predict_proba(X)))
 
     def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
+        assert fitted.support_classes is not None
         return np.bincount(fitted.support_classes, minlength=len(self.classes_))

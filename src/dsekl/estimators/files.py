@@ -1,6 +1,6 @@
 """Model files as estimators: what ``save`` wrote, read back and checked.
 
-Reading a file builds objects of the classes in ``models/settings.py`` and of no others.
+Reading a file builds objects of the classes in ``models/savable.py`` and of no others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dsekl import kernels, persistence
 from dsekl.kernels import KernelLike, VectorKernel
 from dsekl.models import Model, storage
-from dsekl.models.settings import SETTINGS
+from dsekl.models.savable import SETTINGS
 from dsekl.persistence import Location, ModelFileError, checking, decoded
 
 from .classifier import DSEKLClassifier

@@ -6,7 +6,7 @@ Here it is decided what X is: numbers in an array, in CSR or in a mapped file, o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,7 +45,7 @@ FLOATS = (np.float64, np.float32)
 HELD_SHARE = 4
 """A mapped file that takes less than one part in so many of the memory budget is treated like any other array."""
 
-MatrixLike = ArrayLike | sparse.sparray | Sequence[object]
+MatrixLike: TypeAlias = "ArrayLike | sparse.sparray | Sequence[object]"
 """What a user may give as X: numbers, sparse or not, a mapped file, a frame, or a sequence of objects."""
 
 
@@ -90,18 +90,18 @@ def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
 
 def labels(y: ArrayLike) -> NDArray[Any]:
     """Return y as one label per row."""
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    return np.asarray(y)
+    found: NDArray[Any] = column_or_1d(y, warn=True)
+    assert_all_finite(found, input_name="y")
+    check_classification_targets(found)
+    return np.asarray(found)
 
 
 def real_targets(y: ArrayLike) -> NDArray[np.float64]:
     """Return y as finite numbers, one or more per row."""
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if y.ndim > 2:
-        raise ValueError(f"y has shape {y.shape}; give (n_samples,) or (n_samples, n_targets)")
-    return np.asarray(y)
+    found: NDArray[np.float64] = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if found.ndim > 2:
+        raise ValueError(f"y has shape {found.shape}; give (n_samples,) or (n_samples, n_targets)")
+    return np.asarray(found)
 
 
 def row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from dsekl.losses import Loss
 from dsekl.models import Examples, Fitted, Machine, Model, fit
 from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE
-from dsekl.models.settings import text_of
+from dsekl.models.savable import text_of
 from dsekl.rows import digest
 from dsekl.runs import Run, Stopping, resume
 from dsekl.runs.checkpoint import Checkpoint
@@ -31,6 +31,7 @@ from dsekl.workers import Threads
 
 from . import inputs, saving
 from .callbacks import CallbackSupportMixin, Listeners
+from .labels import decisions
 from .parameters import seed_of, thread_count
 
 Floats = NDArray[np.float64]
@@ -51,8 +52,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     """A scikit-learn estimator around a plain ``Machine``."""
 
     _roles: ClassVar[dict[str, Role]]
-    _decide: ClassVar[Callable[[Floats], NDArray[np.intp]] | None] = None
-    """Turns f into codes of classes, for classifiers."""
+    _decides: ClassVar[bool] = False
+    """Whether f stands for a decision between classes."""
 
     model_: Model
     dual_coef_: Floats
@@ -88,7 +89,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _begin(self, machine: Machine, examples: Examples) -> Run:
         """Return the run that a fit goes on with, or a new one."""
         # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
-        last: Run | None = vars(self).pop("_run", None) if self.warm_start else None
+        last: Run | None = self.__dict__.pop("_run", None) if self.warm_start else None
         path = None if self.checkpoint is None else Path(os.fspath(self.checkpoint))
         run, shape, solver = None, examples.targets.shape, type(machine.solver)
         identity = self._identity(examples) if self.warm_start or path is not None else None
@@ -119,8 +120,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if checkpoint is not None:
                 checkpoint.write(run)
             if self.warm_start and run.state is not None and (run.settled is None or run.settled.whole):
-                here = dict(watcher=Nobody(), keep=_forget, keep_if_due=_forget)
-                self._run = replace(run, monitor=None, changed=False, **here)
+                self._run = replace(
+                    run, monitor=None, changed=False, watcher=Nobody(), keep=_forget, keep_if_due=_forget
+                )
 
         return keep
 
@@ -161,8 +163,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _set(self, attributes: dict[str, Any]) -> None:
         """Set fitted attributes, and forget those that an earlier fit had beside them."""
         for name in OF_ONE_FIT:
-            vars(self).pop(name, None)
-        vars(self).update(attributes)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(attributes)
 
     def _evaluate(self, X: inputs.MatrixLike) -> Floats:
         """Return f (n_queries, n_outputs) at the rows of X."""
@@ -188,7 +190,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"tolerance={tolerance!r} must be a positive number: the greatest change of f, e.g. 0.05")
         rows = None if X is None else inputs.query_rows(self, self.model_.gram.kernel, X)
         workers, budget = Threads(thread_count(self.n_jobs)), self.memory_budget * MEGABYTE
-        found = compact(self.model_, tolerance, rows, workers, budget, self.verbose, self._decide)
+        found = compact(
+            self.model_, tolerance, rows, workers, budget, self.verbose, decisions if self._decides else None
+        )
         if found is None:
             raise ValueError(
                 f"compact needs the kernel between the model's own points, which kernel={self.kernel!r} with "
@@ -197,9 +201,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             )
         smaller = copy.copy(self)
         for name in ("_run", "n_support_"):
-            vars(smaller).pop(name, None)
+            smaller.__dict__.pop(name, None)
         if "support_" in vars(self):
-            vars(smaller)["support_"] = vars(self)["support_"][found.kept]
+            smaller.__dict__["support_"] = vars(self)["support_"][found.kept]
         smaller.model_, smaller.dual_coef_, smaller.compaction_ = found.model, found.model.coef, found.cost
         return smaller
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsekl import persistence
 from dsekl.models import storage
-from dsekl.models.settings import SETTINGS, own_kernel_name
+from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
 
 if TYPE_CHECKING:

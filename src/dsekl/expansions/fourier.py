@@ -7,7 +7,7 @@ approximates the kernel machine without looking at the data when it chooses them
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from dsekl.kernels import SpectralKernel
 from dsekl.rows import ArrayRows, CsrRows, Rows, StoredRows
 from dsekl.workers import Workers, chunks
 
-Points = NDArray[Any] | StoredRows | sparse.csr_array
+Points: TypeAlias = "NDArray[Any] | StoredRows | sparse.csr_array"
 
 
 @dataclass

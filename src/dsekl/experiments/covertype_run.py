@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import json
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsekl import gram, losses
 from dsekl.kernels import RBF
-from dsekl.solvers import Problem, SharedMemory, State
+from dsekl.rows import as_rows
+from dsekl.solvers import Problem, SharedMemory
+from dsekl.solvers.shared_memory import SharedState
+from dsekl.workers import Threads, Workers
 
-from .progress import bar
-from .results import Row, Table, write_whole
+from .results import Row, Table
+from .runner import bar
 from .settings import Settings
-from .splits import Parts
+from .solver_state import load_state, save_state
+from .splits import Parts, Rows
 
 ALGORITHM_2 = "Algorithm 2"
 PASSES_WATCHED = 3
@@ -27,48 +29,51 @@ PASSES_WATCHED = 3
 def algorithm_2(table: Table, data: Parts, settings: Settings, checkpoint: Path) -> None:
     """Run Algorithm 2 until its stopping rule or ``settings.epochs``, from the checkpoint if there is one."""
     run = _Run(data, settings)
-    state = _load(checkpoint) if checkpoint.exists() else run.start()
-    if not table.rows or not table.where(model=ALGORITHM_2):
+    state = load_state(checkpoint, SharedState, run.problem) if checkpoint.exists() else run.start()
+    if not table.where(model=ALGORITHM_2):
         table.add([run.row(state, batch=0, change=0.0, evaluate=True)])
-    steps_an_epoch = -(-run.problem.n_rows // data.batch)
     if table.where(model=ALGORITHM_2, finished="yes"):
         return
-    with bar("covertype", settings.epochs * steps_an_epoch, state.epoch * steps_an_epoch) as advance:
+    steps_an_epoch = -(-run.problem.n_rows // data.batch)
+    with bar("covertype", settings.epochs * steps_an_epoch, state.epoch * steps_an_epoch) as progress:
         while state.epoch < settings.epochs:
             started, epoch = time.perf_counter(), state.epoch
             new = []
             for batch, _ in enumerate(run.solver.epoch(run.problem, state), start=1):
                 if epoch < PASSES_WATCHED and batch < steps_an_epoch:
                     new.append(run.row(state, batch, change=float("nan"), evaluate=False))
-                advance(f"{ALGORITHM_2}: epoch {epoch + 1}")
+                progress.advance(epoch * steps_an_epoch + batch, f"{ALGORITHM_2}: epoch {epoch + 1}")
             state.training_loss()
             last = run.row(state, batch=0, change=state.change, evaluate=True)
             last |= dict(seconds=time.perf_counter() - started, finished="yes" if state.change < 1.0 else "no")
             table.add([*new, last])
-            _save(checkpoint, state)
+            save_state(checkpoint, state)
             if state.change < 1.0:
                 break
+
+
+def papers_problem(X: Rows, y: NDArray[np.int64], workers: Workers) -> Problem:
+    """Return the problem that the paper sets for covertype: the RBF kernel with gamma 1, the hinge loss, and C = 1."""
+    kernel_matrix = gram.build(RBF(), as_rows(X), gamma=1.0, workers=workers, kernel_tol=1e-6)
+    targets = (y if kernel_matrix.order is None else y[kernel_matrix.order]).astype(np.float64)[:, None]
+    return Problem(kernel_matrix, targets, np.ones(len(y)), losses.Hinge(), 1.0, workers)
 
 
 class _Run:
     """The solver, its problem, and the rows that judge the model between its steps."""
 
     def __init__(self, data: Parts, settings: Settings) -> None:
-        X, y = data.X["training"], data.y["training"]
-        self.kernel_matrix: Any = gram.build(RBF(), X, gamma=1.0, n_threads=settings.n_jobs, kernel_tol=1e-6)
-        order = getattr(self.kernel_matrix, "order", None)
-        targets = (y if order is None else y[order]).astype(np.float64)[:, None]
-        self.problem = Problem(self.kernel_matrix, targets, np.ones(len(y)), losses.Hinge(), 1.0, settings.n_jobs)
+        self.problem = papers_problem(data.X["training"], data.y["training"], Threads(settings.n_jobs))
         self.solver = SharedMemory(data.batch, data.batch, n_workers=settings.n_jobs, learning_rate=1.0)
         self._judges = {
-            part: (self.kernel_matrix.at(data.X[part]), data.y[part]) for part in ("validation", "evaluation")
+            part: (self.problem.gram.at(as_rows(data.X[part])), data.y[part]) for part in ("validation", "evaluation")
         }
         self._seed = settings.seed
 
-    def start(self) -> State:
+    def start(self) -> SharedState:
         return self.solver.start(self.problem, np.random.default_rng(self._seed))
 
-    def row(self, state: State, batch: int, change: float, evaluate: bool) -> Row:
+    def row(self, state: SharedState, batch: int, change: float, evaluate: bool) -> Row:
         """Return how the model stands after ``batch`` batches of the epoch that runs, or 0 between epochs."""
         return dict(
             model=ALGORITHM_2, epoch=state.epoch + (batch > 0), batch=batch,
@@ -78,28 +83,9 @@ class _Run:
             change=change, seconds="", finished="no",
         )  # fmt: skip
 
-    def _error(self, part: str, state: State) -> float:
-        basis, y = self._judges[part]
+    def _error(self, part: str, state: SharedState) -> float:
+        kernel_matrix, y = self._judges[part]
         coef = self.solver.coefficients(self.problem, state)
         moved = np.flatnonzero(coef.any(axis=1))
-        f = basis.product(slice(None), moved, coef[moved])[:, 0]
+        f = kernel_matrix.product(slice(None), moved, coef[moved])[:, 0]
         return float(np.mean(np.where(f > 0, 1, -1) != y))
-
-
-def _save(path: Path, state: State) -> None:
-    """Keep a state as plain arrays; the generator's state is text."""
-    buffer = io.BytesIO()
-    generator = np.frombuffer(json.dumps(state.rng.bit_generator.state).encode(), dtype=np.uint8)
-    counts = np.array([state.epoch, state.step, state.evaluations], dtype=np.int64)
-    memory = {f"memory_{name}": array for name, array in state.memory.items()}
-    np.savez(buffer, allow_pickle=False, coef=state.coef, counts=counts, generator=generator, **memory)
-    write_whole(path, buffer.getvalue())
-
-
-def _load(path: Path) -> State:
-    with np.load(path, allow_pickle=False) as arrays:
-        rng = np.random.default_rng()
-        rng.bit_generator.state = json.loads(arrays["generator"].tobytes())
-        epoch, step, evaluations = (int(count) for count in arrays["counts"])
-        memory = {name.removeprefix("memory_"): arrays[name] for name in arrays if name.startswith("memory_")}
-        return State(arrays["coef"], rng, epoch, step, evaluations, memory)

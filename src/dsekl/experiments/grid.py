@@ -1,6 +1,6 @@
-"""Algorithm 1 for a whole grid of settings at once, so that an exhaustive search takes seconds.
+"""Algorithm 1 for a whole grid of settings at once, so that a search over all of it takes seconds.
 
-All settings of a grid share the rows and cols that are drawn and, for one gamma, the block of features. Only the
+All settings of a grid share the rows and terms that are drawn and, for one gamma, the block of features. Only the
 coefficients differ, so they gain two dimensions: ``coef`` is (n_gammas, n_terms, n_settings). Each setting's
 coefficients are those that ``DoublyStochastic`` finds alone from the same seed.
 """
@@ -202,8 +202,8 @@ def folds(X: Floats, y: Floats, seed: int) -> Iterator[tuple[NDArray[np.intp], N
 def best_place(errors: Floats, n: int) -> tuple[int, ...]:
     """Return the place whose neighbours in the grid have the lowest mean error, of those as good as the best.
 
-    As good are errors within one standard error of the least, on ``n`` rows. The very least of 1,521 errors is often a
-    lucky one on the edge of divergence, where one more decade of step size would fail.
+    As good are errors within one standard error of the least, on ``n`` rows. The least of 1,521 errors is often low by
+    chance and on the edge of divergence, where one more decade of step size would fail.
     """
     least = float(errors.min())
     slack = np.sqrt(max(least, 1.0 / n) * (1.0 - least) / n)

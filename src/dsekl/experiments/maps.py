@@ -1,7 +1,7 @@
 """The feature maps that the paper compares, each for several gammas at once.
 
 ====================== ============================================= ===============================
-``empirical``          a kernel function on every training point      Emp; cols drawn afresh each step
+``empirical``          a kernel function on every training point      Emp; J centres drawn each step
 ``fixed_subset``       on J training points, drawn once               Emp_Fix
 ``random_fourier``     J cosines at random frequencies                RKS, random kitchen sinks
 ``nystroem``           J training points, whitened (scikit-learn)     Nyström

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from .results import write_whole
+from dsekl.atomic import replacing
 
 INK = "#1f2328"
 PALETTE = {
@@ -37,19 +39,29 @@ _STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def panels(n_rows: int, n_columns: int, size: tuple[float, float], **shared: Any) -> Iterator[tuple[Figure, Any]]:
+def panels(
+    n_rows: int, n_columns: int, size: tuple[float, float], sharex: bool = False, sharey: bool = False
+) -> Iterator[tuple[Figure, NDArray[Any]]]:
     """Give a figure in our style and its axes (n_rows, n_columns)."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=size)
-        yield figure, figure.subplots(n_rows, n_columns, squeeze=False, **shared)
+        yield figure, figure.subplots(n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey)
 
 
-def band(ax: Any, x: Sequence[float], mean: Sequence[float], error: Sequence[float], colour: str, label: str) -> None:
-    """Draw a curve with a band of two standard errors."""
-    low = [m - 2 * e for m, e in zip(mean, error, strict=True)]
-    high = [m + 2 * e for m, e in zip(mean, error, strict=True)]
-    ax.fill_between(x, low, high, color=PALETTE[colour], alpha=0.16, linewidth=0)
+def band(ax: Axes, x: Sequence[float], stats: Sequence[tuple[float, float]], colour: str, label: str) -> None:
+    """Draw a curve of means with a band of two standard errors, from pairs of both.
+
+    The band is that of the mean's logarithm: errors are positive, and on a log axis m - 2 e may not be.
+    """
+    mean, error = np.array(stats, dtype=np.float64).reshape(-1, 2).T
+    factor = np.exp(2 * error / np.maximum(mean, np.finfo(np.float64).tiny))
+    ax.fill_between(x, mean / factor, mean * factor, color=PALETTE[colour], alpha=0.16, linewidth=0)
     ax.plot(x, mean, color=PALETTE[colour], marker=MARKERS[colour], label=label)
+
+
+def in_per_cent(value: float, place: int | None = None) -> str:
+    """Return a tick's text; matplotlib calls it with the tick's number, too."""
+    return f"{100 * value:.3g} %"
 
 
 def shades(low: str, high: str, n: int) -> list[tuple[float, float, float, float]]:
@@ -60,7 +72,7 @@ def shades(low: str, high: str, n: int) -> list[tuple[float, float, float, float
     return [to_rgba(PALETTE[low], a) for a in reversed(strengths)] + [to_rgba(PALETTE[high], a) for a in strengths]
 
 
-def legend_below(figure: Figure, ax: Any, columns: int) -> None:
+def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
     """Put one legend for all panels under the figure."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
@@ -72,10 +84,11 @@ def save(figure: Figure, folder: Path, name: str) -> str:
         png, svg = io.BytesIO(), io.StringIO()
         figure.savefig(png, format="png", facecolor="white", metadata={"Software": None})
         figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        plt.close("all")
     # Names inside an SVG are the whole page's: two figures must not share any.
     drawing = svg.getvalue().replace(INK, "currentColor")
     drawing = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", drawing)
-    write_whole(folder / f"{name}.png", png.getvalue())
-    write_whole(folder / f"{name}.svg", drawing.encode())
+    with replacing(folder / f"{name}.png") as file:
+        file.write(png.getvalue())
+    with replacing(folder / f"{name}.svg") as file:
+        file.write(drawing.encode())
     return drawing[drawing.index("<svg") :]

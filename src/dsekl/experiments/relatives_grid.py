@@ -1,11 +1,10 @@
-"""The same exhaustive search for the two relatives that are not feature maps under Algorithm 1."""
+"""The same search for the two relatives that are not feature maps under Algorithm 1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from sklearn.svm import SVC
 
 from . import grid
 from .block_diagonal import BlockDiagonal
@@ -38,7 +37,7 @@ def blocks(
     errors = np.zeros((len(grid.GAMMAS), len(grid.PENALTIES)))
 
     def machine(gamma: float, C: float, n: int) -> BlockDiagonal:
-        return BlockDiagonal(SVC(gamma=gamma, C=C), n_blocks=max(1, n // steps.n_cols), random_state=seed)
+        return BlockDiagonal(gamma, C=C, n_blocks=max(1, n // steps.n_cols), random_state=seed)
 
     for kept, out in grid.folds(X, y, seed):
         for g, gamma in enumerate(grid.GAMMAS):
@@ -51,7 +50,8 @@ def blocks(
     return Choice(gamma, 1 / C, float("nan"), float(errors[g, c])), {steps.n_steps: float(error)}
 
 
-METHODS: dict[str, Callable[..., tuple[Choice, dict[int, float]]]] = {STREAMED: streamed, BLOCKS: blocks}
+Relative = Callable[[Floats, Floats, Floats, Floats, Steps, int, list[int]], tuple[Choice, dict[int, float]]]
+METHODS: dict[str, Relative] = {STREAMED: streamed, BLOCKS: blocks}
 
 
 def _watched(
@@ -61,9 +61,7 @@ def _watched(
     """Yield each step's number and f (n, n_settings) at the rows to watch."""
     stream = Stream(seed, steps.n_cols, gamma)
     f = np.zeros((len(X_watched), len(penalties)))
-    path = descend(
-        stream, X, y[:, None], penalties, step_sizes, steps.n_rows, steps.n_steps, np.random.default_rng(seed)
-    )
+    path = descend(stream, X, y, penalties, step_sizes, steps.n_rows, steps.n_steps, np.random.default_rng(seed))
     for t, coef, shrink in path:
         with np.errstate(over="ignore", invalid="ignore"):
             f = shrink * f + stream.features(t, X_watched) @ coef

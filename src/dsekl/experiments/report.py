@@ -7,17 +7,34 @@ import platform
 from dataclasses import dataclass
 from importlib import metadata, resources
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
+
+from dsekl.atomic import replacing
 
 from . import covertype, figure2, open_question, plots, relatives, speedup, table1, xor
-from .results import Results, Row, write_whole
-from .sections import AGREES, DIFFERS, NO_CLAIM, PARTLY, Section
+from .results import Results
+from .sections import AGREES, DIFFERS, NO_CLAIM, NOT_TESTED, PARTLY, Section
+from .settings import Settings
 
-EXPERIMENTS: dict[str, ModuleType] = {
-    module.NAME: module for module in (xor, figure2, relatives, open_question, table1, covertype, speedup)
-}
-MARKS = {AGREES: "yes", PARTLY: "partly", DIFFERS: "no", NO_CLAIM: "beyond"}
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+class Experiment(Protocol):
+    """A module of this folder."""
+
+    NAME: str
+
+    def run(self, results: Results, settings: Settings) -> None:
+        """Fill the experiment's table; what is there already is not done again."""
+
+    def section(self, results: Results) -> Section | None:
+        """Return the experiment's part of the report, None while it has no results."""
+
+
+_MODULES: tuple[Experiment, ...] = (xor, figure2, relatives, open_question, table1, covertype, speedup)
+EXPERIMENTS = {module.NAME: module for module in _MODULES}
+MARKS = {AGREES: "yes", PARTLY: "partly", DIFFERS: "no", NO_CLAIM: "beyond", NOT_TESTED: "beyond"}
 LIBRARIES = ("dsekl", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 
 
@@ -29,7 +46,7 @@ class Drawn:
     drawings: list[tuple[str, str, str]]
 
 
-def provenance(command: str, seconds: float) -> Row:
+def provenance(command: str, seconds: float) -> dict[str, object]:
     """Return what a reader needs to know of one experiment's run."""
     return {
         "command": command,
@@ -57,11 +74,12 @@ def write(results: Results, left_out: dict[str, str]) -> Path:
         drawn=drawn, missing=missing, marks=MARKS, settings=results.read("settings"), runs=results.read("provenance")
     )
     path = results.folder / "report.html"
-    write_whole(path, html.encode())
+    with replacing(path) as file:
+        file.write(html.encode())
     return path
 
 
-def _template() -> Any:
+def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     source = resources.files("dsekl.experiments").joinpath("report.html.jinja").read_text()

@@ -1,6 +1,6 @@
 """What the experiments found: one CSV file an experiment, and JSON beside them that says where the numbers come from.
 
-A file is written beside its place and renamed, so neither a reader nor a resumed run ever meets half of one.
+Files are replaced as a whole, so neither a reader nor a resumed run ever meets half of one.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-Row = dict[str, Any]
+from dsekl.atomic import replacing
+
+Value = str | int | float
+Row = dict[str, Value]
 
 
 class Table:
@@ -39,20 +41,29 @@ class Table:
         writer = csv.DictWriter(text, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)
-        write_whole(self.path, text.getvalue().encode())
+        with replacing(self.path) as file:
+            file.write(text.getvalue().encode())
 
-    def where(self, **wanted: Any) -> list[Row]:
+    def where(self, **wanted: Value) -> list[Row]:
         """Return the rows with these values."""
         return [row for row in self.rows if all(row.get(name) == value for name, value in wanted.items())]
 
-    def _key_of(self, row: Row) -> tuple[Any, ...]:
+    def errors(self, **wanted: Value) -> list[float]:
+        """Return the errors of the rows with these values."""
+        return [float(row["error"]) for row in self.where(**wanted)]
+
+    def count(self, column: str) -> int:
+        """Return how many different values a column has."""
+        return len({row[column] for row in self.rows})
+
+    def _key_of(self, row: Row) -> tuple[Value, ...]:
         return tuple(row[name] for name in self.key)
 
 
 class Results:
     """A folder of tables, all made with the same settings."""
 
-    def __init__(self, folder: Path, settings: Row) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, object]) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         known = self.read("settings")
@@ -63,28 +74,24 @@ class Results:
             )
         self.write("settings", settings)
 
+    @property
+    def quick(self) -> bool:
+        """Whether they are of a quick run."""
+        return bool(self.read("settings").get("quick"))
+
     def table(self, name: str, key: tuple[str, ...]) -> Table:
         """Return an experiment's table, with the rows that it has by now."""
         return Table(self.folder / f"{name}.csv", key)
 
-    def read(self, name: str) -> Row:
+    def read(self, name: str) -> dict[str, Any]:
         """Return what ``write`` kept, or nothing."""
         path = self.folder / f"{name}.json"
         return dict(json.loads(path.read_text())) if path.exists() else {}
 
-    def write(self, name: str, value: Row) -> None:
+    def write(self, name: str, value: Mapping[str, object]) -> None:
         """Keep a small dictionary."""
-        write_whole(self.folder / f"{name}.json", (json.dumps(value, indent=2, sort_keys=True) + "\n").encode())
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+        with replacing(self.folder / f"{name}.json") as file:
+            file.write((json.dumps(value, indent=2, sort_keys=True) + "\n").encode())
 
 
 def _read(path: Path) -> list[Row]:
@@ -94,7 +101,7 @@ def _read(path: Path) -> list[Row]:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(stream)]
 
 
-def _value(text: str | None) -> Any:
+def _value(text: str | None) -> Value:
     for kind in (int, float):
         try:
             return kind(text or "")
@@ -103,10 +110,10 @@ def _value(text: str | None) -> Any:
     return text or ""
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: Value) -> Value:
     """Seven digits: more than any of these numbers mean, and the same after a look at the file."""
     return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
-def _in_words(settings: Row) -> str:
+def _in_words(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 AGREES, PARTLY, DIFFERS, NO_CLAIM = "agrees", "agrees in part", "does not agree", "beyond the paper"
+NOT_TESTED = "not tested"
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Picture:
     """A figure of matplotlib, its file's name, and what it shows in words."""
 
     name: str
-    figure: Any
+    figure: Figure
     caption: str
 
 
@@ -49,6 +53,11 @@ class Section:
     findings: Sequence[Finding]
     pictures: Sequence[Picture] = field(default_factory=tuple)
     tables: Sequence[Numbers] = field(default_factory=tuple)
+
+
+def untested(findings: Sequence[Finding]) -> list[Finding]:
+    """Return what was found without verdicts on the paper: a quick run is too small for them."""
+    return [each if each.verdict == NO_CLAIM else replace(each, verdict=NOT_TESTED) for each in findings]
 
 
 def per_cent(value: float, digits: int = 1) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,22 +16,25 @@ from .runner import run_units
 from .sections import AGREES, DIFFERS, Finding, Numbers, Picture, Section, in_words
 from .settings import Settings
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NAME = "xor"
 KEY = ("method", "seed")
 N_TRAIN, N_TEST = 100, 2_000
 EMP, BATCH = "Algorithm 1", "batch SVM"
 STEPS = grid.Steps(n_rows=50, n_cols=50, n_steps=400)
 EPOCHS = 200
-"""400 steps of 50 rows and 50 cols of 100 points are 200 epochs."""
+"""400 steps of 50 rows and 50 centres of 100 points are 200 epochs."""
 
 
 def run(results: Results, settings: Settings) -> None:
     seeds = [settings.seed + k for k in range(3 if settings.quick else 10)]
-    units = [{"method": method, "seed": seed} for seed in seeds for method in (EMP, BATCH)]
+    units: list[Row] = [{"method": method, "seed": seed} for seed in seeds for method in (EMP, BATCH)]
     run_units(NAME, results.table(NAME, KEY), units, work, settings)
 
 
-def problem(seed: int) -> tuple[Any, Any, Any, Any]:
+def problem(seed: int) -> tuple[grid.Floats, grid.Floats, grid.Floats, grid.Floats]:
     """Return training and test rows and labels of one repetition."""
     rng = np.random.default_rng([seed, 100])
     train, test = catalogue.xor(N_TRAIN, rng), catalogue.xor(N_TEST, rng)
@@ -40,7 +43,7 @@ def problem(seed: int) -> tuple[Any, Any, Any, Any]:
 
 def work(unit: Row) -> list[Row]:
     """Choose the setting by cross-validation, train once, and test."""
-    seed = unit["seed"]
+    seed = int(unit["seed"])
     X, y, X_test, y_test = problem(seed)
     if unit["method"] == BATCH:
         gamma, C, cv_error = grid.search_batch(X, y, seed)
@@ -62,7 +65,7 @@ def model(row: Row) -> DSEKLClassifier:
 
 def section(results: Results) -> Section | None:
     table = results.table(NAME, KEY)
-    ours, batch = ([row["error"] for row in table.where(method=method)] for method in (EMP, BATCH))
+    ours, batch = (table.errors(method=method) for method in (EMP, BATCH))
     if not ours or not batch:
         return None
     gap = np.mean(ours) - np.mean(batch)
@@ -70,8 +73,7 @@ def section(results: Results) -> Section | None:
     return Section(
         NAME, "Figure 1: XOR", (
             "Gaussians of variance 0.2 around the four corners of a square, opposite corners of one class. "
-            f"{N_TRAIN} points to learn from, {N_TEST:,} to test, {len(ours)} repetitions. Algorithm 1 with I = J = "
-            "50, "
+            f"{N_TRAIN} training and {N_TEST:,} test points, {len(ours)} repetitions. Algorithm 1 with I = J = 50, "
             f"{STEPS.n_steps} steps, every setting chosen by two-fold cross-validation on the paper's grids."
         ),
         [Finding(
@@ -88,12 +90,12 @@ def section(results: Results) -> Section | None:
     )  # fmt: skip
 
 
-def surface(table: Table) -> Any:
+def surface(table: Table) -> Figure:
     """Draw the first repetition, trained again with the setting that the table holds."""
     from . import plots
 
     row = table.where(method=EMP)[0]
-    X, y, *_ = problem(row["seed"])
+    X, y, *_ = problem(int(row["seed"]))
     fitted = model(row).fit(X, y)
     axis = np.linspace(-2.6, 2.6, 160)
     rows = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)

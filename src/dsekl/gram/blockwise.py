@@ -56,7 +56,7 @@ class BlockSource(Protocol):
 class ObjectBlocks:
     """Blocks from a user's function of two sequences of objects."""
 
-    function: Callable[[Sequence[Any], Sequence[Any]], ArrayLike]
+    function: Callable[[Any, Any], ArrayLike]
     row_objects: ObjectRows
     col_objects: ObjectRows
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.base import BaseContext
+from numba.core.typing import Signature
 from numba.extending import intrinsic, overload
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -29,7 +31,7 @@ _TAYLOR = tuple(1.0 / factorial(n) for n in range(14))
 def _nearest(typingctx: Any, x: Any) -> Any:
     """Return the whole number nearest to ``x``, as a float: one instruction, where ``round`` is a call."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> Any:
         return builder.call(builder.module.declare_intrinsic("llvm.rint", [args[0].type]), args)
 
     return x(x), codegen
@@ -41,7 +43,7 @@ def _two_to_the(typingctx: Any, exponent: Any) -> Any:
     single = exponent == types.float32
     integer, mantissa_bits, bias = (ir.IntType(32), 23, 127) if single else (ir.IntType(64), 52, 1023)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> Any:
         shifted = builder.add(builder.fptosi(args[0], integer), integer(bias))
         return builder.bitcast(builder.shl(shifted, integer(mantissa_bits)), args[0].type)
 

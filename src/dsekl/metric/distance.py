@@ -17,7 +17,7 @@ def _identity(tile: Any, params: Any) -> None:
     pass
 
 
-class Distance:
+class Distance(VectorKernel):
     """The pairwise value that another kernel starts from."""
 
     def __init__(self, kernel: VectorKernel) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,5 +82,4 @@ class Examples:
 
     def _reordered(self, indices: NDArray[np.intp], rows: Rows) -> Examples:
         classes = None if self.classes is None else self.classes[indices]
-        own = dict(targets=self.targets[indices], weights=self.weights[indices], places=self.places[indices])
-        return replace(self, rows=rows, classes=classes, **own)
+        return Examples(rows, self.targets[indices], self.weights[indices], self.places[indices], self.errors, classes)

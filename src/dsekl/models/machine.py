@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dsekl import gram, metric
 from dsekl.expansions import Empirical, Expansion
 from dsekl.gram import Gram
-from dsekl.kernels import Kernel, median_gamma, scale_gamma
+from dsekl.kernels import Kernel, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Loss
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Rows, StoredRows
 from dsekl.runs import Progress, Run, Settled
@@ -81,21 +81,17 @@ class Machine:
             rule = "learn" if learnable and self.exact and enough else "scale"
         if not (isinstance(rule, str) and rule == "learn"):
             return Settled(self._gamma(rule, rows, rng), C, randomness=rng.bit_generator.state)
-        if not learnable:
+        if not (isinstance(rows, DenseRows) and isinstance(self.kernel, VectorKernel) and learnable):
             raise ValueError(
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
                 f"kernel={self.kernel!r} on {type(rows.values).__name__}; set gamma='scale' or a number"
             )
-        return self._learn(examples, run, rng)
-
-    def _learn(self, examples: Examples, run: Run, rng: np.random.Generator) -> Settled:
+        targets, weights = examples.targets, examples.weights
+        data = metric.Data(self.kernel, rows, targets, weights, self.loss, examples.errors, run.workers)
         with Progress(run.verbose, 1, "metric") as progress:
-            data = metric.Data(
-                self.kernel, examples.rows, examples.targets, examples.weights, self.loss, examples.errors, run.workers
-            )
             found = metric.learn(data, self.C, rng, progress.advance)
-        importances = metric.importances(found.gamma, examples.rows, self.kernel.pairwise)
-        gamma = self._gamma(found.gamma, examples.rows, rng)
+        importances = metric.importances(found.gamma, rows, self.kernel.pairwise)
+        gamma = self._gamma(found.gamma, rows, rng)
         return Settled(gamma, found.C, found.weights, importances, rng.bit_generator.state, found.whole)
 
     def _gamma(self, gamma: float | Floats | str, rows: NumberRows, rng: np.random.Generator) -> float | Floats:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import dsekl
+from dsekl.version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "safetensors")
 
@@ -19,7 +19,7 @@ def about(owner: str, own: dict[str, Any] | None = None) -> dict[str, Any]:
     made = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **_machinery()}
     own = plain(own, "provenance")
     return {
-        "library": dsekl.__version__,
+        "library": __version__,
         "class": owner,
         "provenance": made if own is None else {**made, "user": own},
     }

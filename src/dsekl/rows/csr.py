@@ -21,7 +21,8 @@ class CsrRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.values.dtype)
+        dtype: np.dtype[Any] = self.values.dtype
+        return dtype
 
     @property
     def n_features(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -29,12 +29,10 @@ def from_values(kind: type[Thing], values: Any, sizes: Mapping[str, int], name: 
     if not isinstance(values, dict) or set(values) != wanted:
         found = sorted(values) if isinstance(values, dict) else type(values).__name__
         raise ValueError(f"{name} has the fields {found}, not {sorted(wanted)}")
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return kind(
         **{
-            field.name: _checked(
-                hints[field.name], field.metadata.get("form"), values[field.name], sizes, f"{name}'s {field.name}"
-            )
+            field.name: _checked(hints[field.name], values[field.name], sizes, f"{name}'s {field.name}")
             for field in saved
         }
     )
@@ -52,26 +50,24 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _checked(hint: Any, form: Form | None, value: Any, sizes: Mapping[str, int], name: str) -> Any:
+def _checked(hint: Any, value: Any, sizes: Mapping[str, int], name: str) -> Any:
     """Return a field's value, made what its type says; ValueError if it cannot be."""
     kinds = get_args(hint) if get_origin(hint) in (UnionType, Union) else (hint,)
     if value is None and NoneType in kinds:
         return None
-    if form is not None and isinstance(value, np.ndarray):
-        return _array(form, value, sizes, name)
     for kind in kinds:
         plain = get_origin(kind) or kind
+        if plain is Annotated and isinstance(value, np.ndarray):
+            return _array(get_args(kind)[1], value, sizes, name)
         if plain is np.random.Generator:
             return _generator(value, name)
         if isinstance(plain, type) and is_dataclass(plain):
             return from_values(plain, value, sizes, name)
         if plain is float and type(value) in (float, int):
             return float(value)
-        if plain in (int, bool, str) and type(value) is plain:
+        if plain in (int, bool, str, list, dict) and type(value) is plain:
             return value
-        if plain in (list, dict) and isinstance(value, plain):
-            return value
-        if isinstance(plain, type) and issubclass(plain, Mapping) and isinstance(value, dict):
+        if plain is Mapping and isinstance(value, dict):
             return value
     raise ValueError(f"{name} is of type {type(value).__name__}")
 

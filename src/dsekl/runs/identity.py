@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import dsekl
+from dsekl.version import __version__
 
 from .role import Role
 
@@ -22,7 +22,7 @@ class Identity:
     @staticmethod
     def of(parameters: Mapping[str, str], data: Mapping[str, str]) -> Identity:
         """Return the identity of a run of this version of the library."""
-        return Identity({**parameters, VERSION: dsekl.__version__}, dict(data))
+        return Identity({**parameters, VERSION: __version__}, dict(data))
 
     def differences(self, other: Identity) -> dict[str, tuple[str, str]]:
         """Return what differs: its name, and the two texts."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dsekl.gram import Gram
-from dsekl.solvers.state import Floats, array
+from dsekl.solvers.state import Floats, PerTerm
 
 UNSAVED = {"saved": False}
 """Of fields that a checkpoint leaves out."""
@@ -18,7 +18,7 @@ UNSAVED = {"saved": False}
 class ErrorMeasure(Protocol):
     """How wrong each row's prediction ``f`` is for its targets ``y``; smaller is better."""
 
-    def __call__(self, y: Floats, f: Floats) -> Floats: ...
+    def __call__(self, y: Floats, f: Floats, /) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Monitor:
     """The epochs before this run, which a warm start goes on from."""
     history: list[dict[str, Any]] = field(default_factory=list)
     best_error: float = float("inf")
-    best_coef: Floats | None = array("terms", "outputs", default=None)
+    best_coef: PerTerm | None = None
     epochs_since_best: int = 0
     reason: str | None = None
     """Why the run stopped, once it has."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.solvers import Problem, Solver, State
-from dsekl.solvers.state import array
+from dsekl.solvers.state import PerFeature
 from dsekl.workers import ALONE, Workers
 
 from .fields import from_values
@@ -36,11 +36,11 @@ class Stopping:
 class Settled:
     """What is settled before the first step: enough to start the same run again on the same data."""
 
-    gamma: float | Floats | None = array("features", default=None)
+    gamma: float | PerFeature | None = None
     C: float = 1.0
     metric: str | None = None
     """Which weights of the features were chosen, where gamma was learned."""
-    importances: Floats | None = array("features", default=None)
+    importances: PerFeature | None = None
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
     whole: bool = True

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from .doubly_stochastic import DoublyStochastic
 from .dual import DualAscent
 from .shared_memory import SharedMemory
 from .solver import Problem, Solver, Verdict
-from .state import Plan, State, array
+from .state import Form, Plan, State
 
 __all__ = [
     "DoublyStochastic",
     "DualAscent",
+    "Form",
     "Plan",
     "Problem",
     "SharedMemory",
     "Solver",
     "State",
     "Verdict",
-    "array",
     "resolve",
 ]
+
+_MOVED = ("Hooks", "Monitor", "Progress", "Validation", "optimise")
+"""Names that version 0.1 had here and that now live in ``dsekl.runs``."""
 
 _BY_NAME: dict[str, Solver[Any]] = {
     "doubly_stochastic": DoublyStochastic(),
     "shared_memory": SharedMemory(),
     "dual": DualAscent(),
 }
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        return vars(import_module("dsekl.runs"))[name]
+    raise AttributeError(f"module 'dsekl.solvers' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
 def resolve(solver: str | Solver[Any]) -> Solver[Any]:

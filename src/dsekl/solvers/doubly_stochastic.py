@@ -28,7 +28,7 @@ from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .block_gradient import data_gradient, safe_step, steepness
 from .solver import Problem, Verdict, require
-from .state import Floats, Plan, State, array
+from .state import Floats, PerTerm, Plan, State
 
 SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
@@ -41,7 +41,7 @@ SCHEDULES: dict[str, Callable[[int], float]] = {
 class StepState(State):
     """The state of Algorithm 1."""
 
-    late: Floats | None = array("terms", "outputs", default=None)
+    late: PerTerm | None = None
     """For averages: each change times the number of steps before it."""
     unit: float = 1.0
     cap: float = float("inf")

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from dsekl.workers import ALONE, Threads, Workers
 
 from .block_gradient import data_gradient
 from .solver import Problem, Verdict, require
-from .state import Floats, Plan, State, array
+from .state import Floats, Form, PerTerm, Plan, State
 
 MOST_PAIRS_LEFT = 0.4
 """Share of the pairs within reach below which two pruned products beat one whole block and its way through memory."""
@@ -57,15 +57,15 @@ Batches = list[Indices]
 class BatchPlan(Plan):
     """An epoch's order of the rows and of the centres, which batches are cut from."""
 
-    rows: NDArray[np.intp] = array("rows", dtype="intp", below="rows")
-    cols: NDArray[np.intp] = array("terms", dtype="intp", below="terms")
+    rows: Annotated[Indices, Form(("rows",), "intp", below="rows")]
+    cols: Annotated[Indices, Form(("terms",), "intp", below="terms")]
 
 
 @dataclass(kw_only=True)
 class SharedState(State):
     """The state of Algorithm 2."""
 
-    G: Floats = array("terms", "outputs")
+    G: PerTerm
     rate: float
     prune: bool
     """Whether pairs that the kernel cannot reach are skipped."""
@@ -227,7 +227,7 @@ def _pruned_gradients(
     coef: Floats,
     workers: Workers,
 ) -> tuple[list[Floats], float]:
-    """f from all centres, then the gradient, by products that skip what is out of reach; values in reach are made twice.
+    """f from all centres, then the gradient, by products that skip what is out of reach; the others are made twice.
 
     Rows whose loss is flat, as the hinge's is beyond its margin, have no part in the second.
     """

@@ -83,7 +83,7 @@ class Solver(Protocol[StateOf]):
         """Return the state before the first step."""
 
     def adapt(self, problem: Problem, state: StateOf) -> StateOf:
-        """Return a state of this problem, made from one of the same terms but other targets, weights, loss, C, settings."""
+        """Return a state of this problem, made from one of the same terms but another loss, C, y, weight or setting."""
 
     def epoch(self, problem: Problem, state: StateOf) -> Iterator[float]:
         """Run one epoch, or what its plan has left; after each step yield the fraction of the epoch that is done."""

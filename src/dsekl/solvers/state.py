@@ -1,13 +1,14 @@
 """Where a run stands: one typed dataclass for each solver, whole after every step.
 
-A field that holds an array says which shape, type and range it has, in the sizes of its problem. So a state can be
-written to a checkpoint field by field, and what comes back can be checked before anything is computed from it.
+The type of a field that holds an array says which shape, type and range it has, in the sizes of its problem
+(``Annotated[..., Form(...)]``). So a state can be written to a checkpoint field by field, and what comes back can be
+checked before anything is computed from it.
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,26 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Form:
-    """What an array must be: its shape in named sizes ("any" for a size that nothing else gives), type and range."""
+    """What an array must be: its shape in named sizes, its type, and for indices the size that they stay below.
+
+    The sizes are "rows", "terms", "outputs" and "features" of the problem, or "any" where nothing else gives one.
+    """
 
     shape: tuple[str, ...]
     dtype: str = "float64"
     below: str | None = None
-    """For indices: the size that they must stay below."""
 
 
-def array(*shape: str, dtype: str = "float64", below: str | None = None, default: object = MISSING) -> Any:
-    """Declare a field that holds an array; sizes are "rows", "terms", "outputs" or "any"."""
-    return field(default=default, metadata={"form": Form(shape, dtype, below)})
+PerRow = Annotated[Floats, Form(("rows", "outputs"))]
+PerTerm = Annotated[Floats, Form(("terms", "outputs"))]
+PerFeature = Annotated[Floats, Form(("features",))]
 
 
 @dataclass
 class Plan:
     """The epoch that is under way: the coefficients at its start, and how many of its steps are done."""
 
-    coef: Floats = array("terms", "outputs")
+    coef: PerTerm
     done: int = 0
 
 
@@ -42,7 +45,7 @@ class Plan:
 class State:
     """What every solver's state has. Between epochs there is no plan."""
 
-    coef: Floats = array("terms", "outputs")
+    coef: PerTerm
     rng: np.random.Generator
     epoch: int = 0
     step: int = 0

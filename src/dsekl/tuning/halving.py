@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -39,7 +40,7 @@ TREE_COLUMNS = 16
 
 Report = Callable[[float, str], None]
 Estimator = DSEKLClassifier | DSEKLRegressor
-Matrix = NDArray[np.floating] | sparse.csr_array
+Matrix: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class _Search:
             return float((y_out != y[0]).mean())
         model = self._fit(self._at(candidate, self.bases[candidate.arm].gammas[region.split], n_jobs), region.fitted)
         predicted = model.predict(self.X[region.held_out])
-        return float((predicted != y_out).mean() if classes else ((predicted - y_out) ** 2).mean())
+        return float((predicted != y_out).mean() if classes else ((predicted - y_out.astype(float)) ** 2).mean())
 
     def _fitted_on_all(self, candidate: Candidate) -> Estimator:
         """Fit the winner; few rows showed their splits what to learn, and now it may be learned from all of them."""
@@ -200,13 +201,13 @@ class _Search:
     def _at(self, candidate: Candidate, gamma: NDArray[np.float64], n_jobs: int | None) -> Estimator:
         """Return the estimator that a candidate stands for."""
         scaled = candidate.width * gamma
-        return clone(self.estimators[candidate.arm]).set_params(
-            gamma=float(scaled) if scaled.ndim == 0 else scaled, C=candidate.C, n_jobs=n_jobs
-        )
+        estimator: Estimator = clone(self.estimators[candidate.arm])
+        estimator.set_params(gamma=float(scaled) if scaled.ndim == 0 else scaled, C=candidate.C, n_jobs=n_jobs)
+        return estimator
 
-    def _fit(self, estimator: Estimator, rows: NDArray[np.intp]) -> Estimator:
+    def _fit(self, unfitted: Estimator, rows: NDArray[np.intp]) -> Estimator:
         whole = len(rows) == len(self.y)
-        fitted = estimator.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
+        fitted: Estimator = unfitted.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
         if fitted.stop_reason_ == "interrupted":
             raise KeyboardInterrupt
         return fitted
@@ -221,8 +222,8 @@ class _Search:
         return np.asarray(self.X @ mixtures, dtype=np.float32)
 
 
-def _loss(estimator: Estimator) -> losses.Loss:
-    return losses.resolve(estimator.loss, "classification" if is_classifier(estimator) else "regression")
+def _loss(arm: Estimator) -> losses.Loss:
+    return losses.resolve(arm.loss, "classification" if is_classifier(arm) else "regression")
 
 
 def _unit(candidate: Candidate, region: int) -> str:

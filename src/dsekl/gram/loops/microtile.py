@@ -15,6 +15,8 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from dsekl.kernels import Pairwise
@@ -30,19 +32,19 @@ def line_width(dtype: str) -> int:
     return LINE_BYTES // (4 if dtype == "float32" else 8)
 
 
-def broadcast(builder: Any, entry: Any, line: Any) -> Any:
+def broadcast(builder: ir.IRBuilder, entry: ir.Value, line: ir.VectorType) -> Any:
     """Return a vector of type ``line`` with the number in every lane."""
     undefined = ir.Constant(line, ir.Undefined)
     lanes = ir.Constant(ir.VectorType(ir.IntType(32), line.count), [0] * line.count)
     return builder.shuffle_vector(builder.insert_element(undefined, entry, lanes.type.element(0)), undefined, lanes)
 
 
-def accumulate_dot(builder: Any, total: Any, x: Any, z: Any) -> Any:
+def accumulate_dot(builder: ir.IRBuilder, total: ir.Value, x: ir.Value, z: ir.Value) -> Any:
     """Return ``total + x z``."""
     return builder.fadd(total, builder.fmul(x, z, flags=_FLAGS), flags=_FLAGS)
 
 
-def accumulate_manhattan(builder: Any, total: Any, x: Any, z: Any) -> Any:
+def accumulate_manhattan(builder: ir.IRBuilder, total: ir.Value, x: ir.Value, z: ir.Value) -> Any:
     """Return ``total + |x - z|``."""
     difference = builder.fsub(x, z, flags=_FLAGS)
     line = difference.type
@@ -51,7 +53,7 @@ def accumulate_manhattan(builder: Any, total: Any, x: Any, z: Any) -> Any:
     return builder.fadd(total, builder.call(magnitude, [difference]), flags=_FLAGS)
 
 
-def accumulate_chi_squared(builder: Any, total: Any, x: Any, z: Any) -> Any:
+def accumulate_chi_squared(builder: ir.IRBuilder, total: ir.Value, x: ir.Value, z: ir.Value) -> Any:
     """Return ``total + (x - z)^2 / (x + z)``, where ``x + z`` is not 0."""
     difference = builder.fsub(x, z, flags=_FLAGS)
     both = builder.fadd(x, z, flags=_FLAGS)
@@ -66,7 +68,7 @@ def _tile_codegen(accumulate: Any) -> Any:
     Rows past the last one are read as the last one, so every tile is whole; the caller ignores what they give.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> Any:
         rows_type, _, cols_type, _, tile_type, _ = signature.args
         rows, cols, tile = (
             context.make_array(kind)(context, builder, value)

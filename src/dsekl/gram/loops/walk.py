@@ -15,6 +15,8 @@ import numpy as np
 from llvmlite import ir
 from numba import float64, int32, int64, intp, njit, types, void
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from dsekl.compiled import NUMBER, compiled, matrix, profile_signature, vector
@@ -52,7 +54,7 @@ def table_width(dtype: str) -> int:
 def _walk_codegen(accumulate: Any) -> Any:
     """Return the code generator of ``strip[r] += sum over entries of accumulate(entry, table[feature of entry])``."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> Any:
         arrays = [
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(signature.args, args, strict=True)
@@ -95,7 +97,7 @@ def _walk_signature(features: Any, entries: Any, table: Any, strip: Any) -> Any:
 def _beyond_zero(accumulate: Any) -> Any:
     """Return ``total + d(x, z) - d(0, z)``, for distances where the second is ``|z|``."""
 
-    def change(builder: Any, total: Any, x: Any, z: Any) -> Any:
+    def change(builder: ir.IRBuilder, total: ir.Value, x: ir.Value, z: ir.Value) -> Any:
         nothing = ir.Constant(z.type, [ir.Constant(z.type.element, 0.0)] * z.type.count)
         alone = accumulate_manhattan(builder, nothing, nothing, z)
         return builder.fsub(accumulate(builder, total, x, z), alone)

@@ -116,9 +116,14 @@ class DualAscent(BaseEstimator):
         )
 
     def adapt(self, problem: Problem, state: DualState) -> DualState:
-        counts = dict(epoch=state.epoch, step=state.step, evaluations=state.evaluations)
-        coef = feasible(problem, state.coef, state.C)
-        adapted = replace(self.start(problem, state.rng), coef=coef, size=problem.n_rows, **counts)
+        adapted = replace(
+            self.start(problem, state.rng),
+            coef=feasible(problem, state.coef, state.C),
+            size=problem.n_rows,
+            epoch=state.epoch,
+            step=state.step,
+            evaluations=state.evaluations,
+        )
         _predict(problem, adapted, np.arange(problem.n_rows))
         return adapted
 
@@ -142,14 +147,13 @@ class DualAscent(BaseEstimator):
         self._measure_gap(problem, state)
 
     def judge(self, problem: Problem, state: DualState) -> Verdict:
-        return Verdict("gap", state.gap, state.goal)
+        return Verdict("gap", state.gap, _goal(problem, state))
 
     def coefficients(self, problem: Problem, state: DualState) -> Floats:
         return state.coef.copy()
 
     def _measure_gap(self, problem: Problem, state: DualState) -> None:
         """Measure the gap: an estimate will do while it is far above the goal, else all rows become active first."""
-        state.goal = _default_tol(problem, state) if problem.tol is None else problem.tol
         if state.size < problem.n_rows:
             state.gap = np.inf
             return
@@ -157,7 +161,7 @@ class DualAscent(BaseEstimator):
         inactive = np.flatnonzero(~state.active)
         if len(inactive):
             estimate = OPTIMISM * state.gap
-            if state.change > 0 and estimate >= max(state.goal, TRUST * state.exact_gap):
+            if state.change > 0 and estimate >= max(_goal(problem, state), TRUST * state.exact_gap):
                 state.gap = estimate
                 return
             _predict(problem, state, inactive)
@@ -170,12 +174,14 @@ class DualAscent(BaseEstimator):
             state.threshold *= 0.5
 
 
-def _default_tol(problem: Problem, state: DualState) -> float:
-    """Return the gap at which predictions have settled, as a share of the loss that rows had before they joined.
+def _goal(problem: Problem, state: DualState) -> float:
+    """Return the gap that ends the run: the user's, or the one at which predictions have settled.
 
-    The gap is relative to the objective on the training rows. Where that is far below the loss of rows not yet seen,
-    because the model can fit all it sees, they settle at a wider gap.
+    The gap is relative to the objective on the training rows. Where that is far below the loss that rows had before
+    they joined, because the model can fit all it sees, predictions settle at a wider gap.
     """
+    if problem.tol is not None:
+        return problem.tol
     unseen = problem.C * float(problem.weights.sum()) * state.unseen_loss
     widening = max(1.0, unseen / state.primal) if state.primal > 0 else 1.0
     return min(WIDEST_GAP, problem.loss.settled_gap * widening)

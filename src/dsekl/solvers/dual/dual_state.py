@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..state import Floats, Plan, State, array
+from ..state import Floats, Form, PerRow, Plan, State
 
 
 @dataclass(kw_only=True)
 class DualPlan(Plan):
     """The blocks of an epoch end to end, where each ends, and the predictions of the active rows at its start."""
 
-    f: Floats = array("any", "outputs")
-    blocks: NDArray[np.intp] = array("any", dtype="intp", below="rows")
-    ends: NDArray[np.intp] = array("any", dtype="intp")
+    f: Annotated[Floats, Form(("any", "outputs"))]
+    blocks: Annotated[NDArray[np.intp], Form(("any",), "intp", below="rows")]
+    ends: Annotated[NDArray[np.intp], Form(("any",), "intp")]
 
 
 @dataclass(kw_only=True)
 class DualState(State):
     """The state of block dual ascent."""
 
-    F: Floats = array("rows", "outputs")
+    F: PerRow
     """The predictions K coef; out of date for rows that are not active."""
     C: float
     """The problem's, when the coefficients were last made to fit it."""
-    rank: NDArray[np.intp] = array("rows", dtype="intp", below="rows")
+    rank: Annotated[NDArray[np.intp], Form(("rows",), "intp", below="rows")]
     """In which order the rows join the sample."""
     size: int
     """Rows in the sample: those of a lower rank."""
-    active: NDArray[np.bool_] = array("rows", dtype="bool")
-    diagonal: Floats = array("rows")
+    active: Annotated[NDArray[np.bool_], Form(("rows",), "bool")]
+    diagonal: Annotated[Floats, Form(("rows",))]
     """k(x, x) of each row."""
     scale: float
     """Mean size of a row's first step."""
@@ -44,12 +45,11 @@ class DualState(State):
     """The relative duality gap: exact with all rows active, else an estimate; infinite while the sample grows."""
     exact_gap: float = 1.0
     """The gap when it was last exact."""
-    goal: float = 0.0
     primal: float = 0.0
     """The primal objective."""
     unseen_loss: float = 0.0
     """Mean loss of the rows that joined last, under the model before they joined."""
-    past_coef: Floats | None = array("any", "terms", "outputs", default=None)
-    past_F: Floats | None = array("any", "rows", "outputs", default=None)
+    past_coef: Annotated[Floats, Form(("any", "terms", "outputs"))] | None = None
+    past_F: Annotated[Floats, Form(("any", "rows", "outputs"))] | None = None
     """Coefficients and predictions after the last epochs, for the acceleration."""
     plan: DualPlan | None = None

@@ -19,28 +19,11 @@ from dsekl.estimators import files
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.kernels import RBF
 from dsekl.runs import Hooks, Monitor, optimise
-from dsekl.solvers import DoublyStochastic, DualAscent, Problem, SharedMemory, State
+from dsekl.runs.fields import from_values, to_values
+from dsekl.solvers import DoublyStochastic, DualAscent, Problem, State
 from dsekl.solvers.dual.certificate import certify
-from tests.killing import FITS
 from tests.oracles import build
-from tests.problems import xor
-
-SOLVERS: dict[str, Any] = {
-    "dual": DualAscent(block_size=200),
-    "growing": DualAscent(block_size=1500),
-    "ridge": DualAscent(block_size=200),
-    "doubly stochastic": DoublyStochastic(n_rows=100, n_cols=100),
-    "averaged": DoublyStochastic(n_rows=100, n_cols=100, average=True),
-    "shared memory": SharedMemory(n_rows=150, n_cols=150),
-}
-
-
-def make_problem(name: str, C: float = 1.0) -> Problem:
-    n = 10_000 if name == "growing" else 1200
-    X, y = xor(n, seed=0)
-    gram = build(RBF(), X, 5.0, "float64", kernel_tol=1e-6)
-    loss = losses.Squared() if name == "ridge" else losses.Hinge()
-    return Problem(gram, y[gram.order].astype(float)[:, None], np.ones(n), loss, C, tol=1e-9)
+from tests.problems import SolverCase, every_solver, exact_solvers, xor
 
 
 def run(solver: Any, problem: Problem, state: State, epochs: int, hooks: Hooks | None = None) -> Any:
@@ -69,20 +52,23 @@ def _ctrl_c_works() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", SOLVERS)
-def test_a_run_goes_on_from_any_step_to_the_bit(name: str) -> None:
-    solver, problem = SOLVERS[name], make_problem(name)
+@every_solver
+def test_a_run_goes_on_from_any_step_to_the_bit(case: SolverCase) -> None:
+    """From a copy of its state, and from its state as plain values, as a checkpoint has them."""
+    solver, problem = case.solver, case.problem()
     left_alone = run(solver, problem, solver.start(problem, np.random.default_rng(0)), epochs=4)
     for steps in (1, 3, 5, 8):
         state = solver.start(problem, np.random.default_rng(0))
         with pytest.raises(Enough):
             run(solver, problem, state, 4, stop_after(steps))
+        read = from_values(solver.state_type, copy.deepcopy(to_values(state)), problem.sizes, "the state")
         np.testing.assert_array_equal(run(solver, problem, copy.deepcopy(state), epochs=4), left_alone)
+        np.testing.assert_array_equal(run(solver, problem, read, epochs=4), left_alone)
 
 
-@pytest.mark.parametrize("name", ["dual", "growing", "ridge"])
-def test_predictions_belong_to_their_coefficients_after_every_step(name: str) -> None:
-    solver, problem = SOLVERS[name], make_problem(name)
+@exact_solvers
+def test_predictions_belong_to_their_coefficients_after_every_step(case: SolverCase) -> None:
+    solver, problem = case.solver, case.problem()
     state = solver.start(problem, np.random.default_rng(0))
     K = problem.gram.block(slice(None), slice(None)) if problem.n_rows < 5000 else None
     for _ in range(3):
@@ -225,24 +211,22 @@ def same(model: Any, other: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("random_state", [0, None])
-@pytest.mark.parametrize("name", FITS)
-def test_a_fit_goes_on_from_its_checkpoint(name: str, random_state: Any, tmp_path: Path) -> None:
-    X, y = xor(1100, seed=1)
+@every_solver
+def test_a_fit_goes_on_from_its_checkpoint(case: SolverCase, random_state: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
-    crashing = FITS[name](random_state=random_state, checkpoint=path, callbacks=[crash_after(2)])
     with pytest.raises(Crash):
-        crashing.fit(X, y)
+        case.fit(random_state=random_state, checkpoint=path, callbacks=[crash_after(2)])
     told = files.describe(path)
     assert told["kind"] == "checkpoint"
     assert told["run"]["state"]["epoch"] == told["last_epoch"]["epoch"] == 2
-    resumed = FITS[name](random_state=random_state, checkpoint=path).fit(X, y)
+    resumed = case.fit(random_state=random_state, checkpoint=path)
     if random_state is not None:
-        same(resumed, FITS[name](random_state=random_state).fit(X, y))
+        same(resumed, case.fit())
     assert files.describe(path)["run"]["monitor"]["reason"] == resumed.stop_reason_
     # Finished: the same fit has its model at once, whatever happens to steps.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(resumed.model_.gram), "columns", None)
-        same(FITS[name](random_state=random_state, checkpoint=path).fit(X, y), resumed)
+        same(case.fit(random_state=random_state, checkpoint=path), resumed)
 
 
 def test_a_checkpoint_of_another_fit_is_refused_by_name(tmp_path: Path) -> None:
@@ -318,7 +302,7 @@ def test_a_full_disk_is_reported_and_spoils_nothing(tmp_path: Path) -> None:
         from pathlib import Path
         from dsekl import DSEKLClassifier
         from dsekl.estimators import files
-        from tests.problems import xor
+        from tests.problems import SOLVERS, SolverCase, every_solver, exact_solvers, xor
         X, y = xor(1500, seed=0)
         path = Path(sys.argv[1])
         before = []
@@ -352,17 +336,12 @@ def test_a_full_disk_is_reported_and_spoils_nothing(tmp_path: Path) -> None:
     assert done.stdout.strip() == "done", done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "kills"),
-    [
-        *[("dual", 12), ("learned metric", 4), ("ridge", 10), ("doubly stochastic", 14), ("shared memory", 10)],
-        *[pytest.param(name, 50, marks=pytest.mark.slow) for name in FITS],
-    ],
-)
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)], ids=["some kills", "many kills"])
+@every_solver
 def test_a_run_killed_at_random_moments_ends_with_the_model_of_the_run_left_alone(
-    name: str, kills: int, tmp_path: Path
+    case: SolverCase, kills: int, tmp_path: Path
 ) -> None:
-    """Fifty kills in all, fifty for each fit in the slow tests; a process of its own does the killing."""
-    command = [sys.executable, "-m", "tests.killing", name, str(kills), str(tmp_path)]
+    """Sixty kills in all, fifty for each fit in the slow tests; a process of its own does the killing."""
+    command = [sys.executable, "-m", "tests.killing", case.name, str(kills), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.strip().endswith(f"{kills} kills"), done.stdout + done.stderr

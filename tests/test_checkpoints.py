@@ -302,7 +302,7 @@ def test_a_full_disk_is_reported_and_spoils_nothing(tmp_path: Path) -> None:
         from pathlib import Path
         from dsekl import DSEKLClassifier
         from dsekl.estimators import files
-        from tests.problems import SOLVERS, SolverCase, every_solver, exact_solvers, xor
+        from tests.problems import xor
         X, y = xor(1500, seed=0)
         path = Path(sys.argv[1])
         before = []

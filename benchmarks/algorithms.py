@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 
 from dsekl import DSEKLClassifier, gram, losses
 from dsekl.kernels import RBF
+from dsekl.rows import as_rows
 from dsekl.solvers import DoublyStochastic, Problem, SharedMemory
 
 COMMAND = "DSEKL_DATA=... python benchmarks/algorithms.py"
@@ -72,10 +73,10 @@ def epochs(X: Any, y: Any) -> None:
 
 
 def speed_up(X: Any, y: Any) -> None:
-    """One batch of 10,000 rows against all batches of 10,000 cols, by one worker and by two."""
+    """One batch of 10,000 rows against all batches of 10,000 centres, by one worker and by two."""
     n = 100_000
-    basis = gram.build(RBF(), X[:n], 1.0)
-    problem = Problem(basis, y[:n, None].astype(float), np.ones(n), losses.Hinge(), 1.0, 1)
+    kernel_matrix = gram.build(RBF(), as_rows(X[:n]), 1.0)
+    problem = Problem(kernel_matrix, y[:n, None].astype(float), np.ones(n), losses.Hinge(), 1.0)
     rows = []
     for reading in ("local", "global"):
 
@@ -87,7 +88,7 @@ def speed_up(X: Any, y: Any) -> None:
         rows.append([reading, f"{one:.2f}", f"{two:.2f}", f"**{one / two:.2f}**"])
     publish(
         "Two workers against one", COMMAND,
-        "Seconds for one batch of 10,000 rows and ten batches of 10,000 cols of covertype.\n\n"
+        "Seconds for one batch of 10,000 rows and ten batches of 10,000 centres of covertype.\n\n"
         + table(["gradient", "one worker, s", "two workers, s", "speed-up"], rows),
     )  # fmt: skip
 

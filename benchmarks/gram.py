@@ -13,9 +13,12 @@ from report import best_of, publish, table
 from threadpoolctl import threadpool_limits
 
 from dsekl import gram, kernels
+from dsekl.rows import as_rows
+from dsekl.workers import Threads
 
 N = 10_000
 THREADS = 2
+WORKERS = Threads(THREADS)
 EVERY = slice(None)
 NAMES = [
     "rbf",
@@ -68,7 +71,7 @@ def against_numpy(n_features: int, pool: ThreadPoolExecutor) -> list[str]:
     X = rng.standard_normal((N, n_features)).astype(np.float32)
     v = rng.standard_normal((N, 1)).astype(np.float32)
     gamma = 1.0 / n_features
-    ours = gram.build(kernels.RBF(), X, gamma, n_threads=THREADS)
+    ours = gram.build(kernels.RBF(), as_rows(X), gamma, workers=WORKERS)
     np.testing.assert_allclose(ours.product(EVERY, EVERY, v), plain(X, gamma, v), rtol=1e-3, atol=0.1)
 
     def tiled_of(size: int) -> Any:
@@ -93,8 +96,8 @@ def every_kernel() -> list[list[str]]:
     ones, ten = np.ones((N, 1)), np.ones((N, 10))
     rows = []
     for name in NAMES:
-        some = gram.build(kernels.resolve(name), X, 1 / 54, n_threads=THREADS)
-        double = gram.build(kernels.resolve(name), X, 1 / 54, "float64", n_threads=THREADS)
+        some = gram.build(kernels.resolve(name), as_rows(X), 1 / 54, workers=WORKERS)
+        double = gram.build(kernels.resolve(name), as_rows(X), 1 / 54, "float64", workers=WORKERS)
         seconds = best_of(
             lambda some=some: some.product(EVERY, EVERY, ones),
             lambda some=some: some.product(EVERY, EVERY, ten),

@@ -32,7 +32,7 @@ PART = 10_000
 
 
 def write_rows(path: Path, n_rows: int, n_features: int) -> None:
-    """Write ``rows.npy`` and ``labels.npy``: a board of 4 x 4 fields, apart, bent into a space of many features."""
+    """Write ``rows.npy`` and ``labels.npy``: a checkerboard of 4 x 4 fields, embedded in many features."""
     rng = np.random.default_rng(0)
     directions = 2.0 * rng.standard_normal((2, n_features)).astype(np.float32)
     phases = rng.uniform(0.0, 2.0 * np.pi, n_features).astype(np.float32)
@@ -139,16 +139,15 @@ def report(found: list[list[str]], n_features: int, learn: bool) -> None:
         "data", "file, MB", "rows", "rows are", "peak, MB", "added by the fit, MB", "bound, MB", "fit, s",
         "times memory", "support vectors",
     ]  # fmt: skip
-    settings = "all defaults" if learn else f"gamma {50 / n_features:g}, C 10; covertype: 100 and 4"
+    settings = "all defaults" if learn else f"gamma {50 / n_features:g}, C 10; covertype: gamma 100, C 4"
     publish(
         "Training on a mapped file" + (", all defaults" if learn else ""),
         " ".join(["DSEKL_DATA=... python benchmarks/large_data.py", *sys.argv[1:]]),
-        f"Board: 4 x 4 fields of alternating labels, apart, bent into {n_features} features; {settings}. Each fit has "
-        "a process of its own. Peak is the most that the whole process held, with Python, the libraries and mapped "
-        "pages; what the fit added is what it rose by from before the fit. The bound is a tenth of the file, 8 bytes "
-        f"for each coefficient, and the memory budget of {BUDGET} MB. If the fit of a file of half a gigabyte or more "
-        "adds more, the benchmark fails; so it does unless the coefficients of both fits are the same to the bit.\n\n"
-        + table(header, found),
+        f"Board: a 4 x 4 checkerboard, embedded in {n_features} features; {settings}. Each fit has its own process. "
+        "Peak is the peak resident memory of the process, with Python, the libraries and mapped pages; added by the fit is its "
+        "increase during the fit. The bound is a tenth of the file, 8 bytes for each coefficient, and the "
+        f"memory budget of {BUDGET} MB. The benchmark fails if the fit of a file of half a gigabyte or more adds more "
+        "than that, or if the coefficients of both fits are not identical.\n\n" + table(header, found),
     )
 
 

@@ -1,9 +1,9 @@
 """One weight per feature against a matrix of weights: does the distance gain by mixing features?
 
-The same descent (Adam on the loss of the neighbours' mean, random rows and cols) learns the weights alone, the weights
+The same descent (Adam on the loss of the neighbours' mean, random rows and centres) learns the weights, the weights
 and five directions beside them, or a whole matrix; each starts from the learned weights and has as many further steps.
-A support vector machine with tuned width and C then judges each on rows that none has seen. Everything here is plain
-NumPy and scikit-learn, so that no other part of the library has a say.
+A support vector machine with tuned width and C then scores each on test rows. Everything here is plain NumPy and
+scikit-learn, independent of the rest of the library.
 
 DSEKL_DATA=... python benchmarks/matrix.py
 """

@@ -175,14 +175,14 @@ def columns() -> None:
 
 
 def small_tables() -> dict[str, tuple[Any, Any]]:
-    """Return tables so small that learned weights may be luck."""
+    """Return tables so small that learned weights may overfit."""
     tables = {name: load(name) for name in ("sonar", "diabetes", "breast-cancer")}
     tables["breast-cancer"] = (tables["breast-cancer"][0][:, 1:], tables["breast-cancer"][1])
     tables["wdbc"] = datasets.load_breast_cancer(return_X_y=True)
     generated = dict(n_samples=1_000, n_features=24, flip_y=0.2, shuffle=False, random_state=0)
-    tables["1,000 x 24, a fifth of the labels wrong"] = datasets.make_classification(n_informative=6, **generated)
+    tables["1,000 x 24, a fifth of the labels random"] = datasets.make_classification(n_informative=6, **generated)
     X, y = datasets.make_classification(n_informative=12, n_redundant=12, **generated)
-    tables["the same, all columns useful, tails of the third power"] = (X**3, y)
+    tables["the same, all columns informative, features cubed"] = (X**3, y)
     return tables
 
 

@@ -1,7 +1,7 @@
 """What ``make demo`` shows: the paper's XOR problem, then the default estimator on two tables of scikit-learn.
 
-Every model sees the same five splits (70 % of the rows to fit, stratified, random_state 0 to 4), of which none is
-chosen: means are given with the standard deviation over the splits.
+Every model is scored on the same five splits (stratified, 70 % of the rows for training, random_state 0 to 4). Means
+are given with the standard deviation over the splits.
 """
 
 import os
@@ -68,7 +68,7 @@ def print_table(title, X, found):
 
 
 def draw_dots(ax, results):
-    """One line for each table and model: a mean with its standard deviation, and the splits as small dots."""
+    """One line for each table and model: the mean, its standard deviation, and the splits as small dots."""
     place, places, names = 0.0, [], []
     for title, found in results.items():
         ax.text(0, place, title, weight="bold", color=INK, fontsize=10, va="center")
@@ -92,7 +92,7 @@ def draw_dots(ax, results):
         label.set_fontweight("bold" if name.startswith("dsekl") else "normal")
     worst = max(max(errors) for found in results.values() for errors, _, _ in found.values())
     ax.set(xlim=(0, 1.3 * worst), ylim=(place - 0.7, -0.7))
-    ax.set_xlabel("test error, %: mean, deviation, each split; seconds of a fit", color=MUTED)
+    ax.set_xlabel("test error, %: mean, standard deviation, each split; seconds of a fit", color=MUTED)
     ax.grid(axis="x", color="#e8e6e1")
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
@@ -110,17 +110,17 @@ def draw_weights(ax, models):
     learned = sum("learned" in model.metric_ for model in models)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    ax.set_title("Weights it gave the digits' pixels", loc="left", color=INK)
+    ax.set_title("Learned weights of the digits' pixels", loc="left", color=INK)
     ax.set_xlabel(
-        f"mean over {len(models)} splits: learned weights won\n"
-        f"on held-out rows on {learned} of them, equal ones on the rest",
+        f"mean over {len(models)} splits: learned weights were chosen\n"
+        f"on {learned} of them, equal weights on the others",
         color=MUTED,
     )
 
 
 def main():
     began = perf_counter()
-    print("dsekl: exact kernel machines. On its first run this compiles for about half a minute.\n", flush=True)
+    print("dsekl: exact kernel machines. The first run compiles for about half a minute.\n", flush=True)
     import plot_1_xor  # prints its own lines
 
     rng = np.random.default_rng(0)

@@ -2,9 +2,9 @@
 Covertype in a minute
 =====================
 
-Forest cover from map data: half a million rows, ten columns in metres, degrees and shades of light, and two groups of
-codes. Nothing is scaled and nothing is tuned: the model learns the weight of each column, chooses its width and C, and
-then finds the exact kernel machine.
+Forest cover types from cartographic data: half a million rows, ten numeric columns in different units, and two groups
+of one-hot columns. Nothing is scaled and nothing is tuned by hand: the model learns a weight for each column, chooses
+its width and C, and then finds the exact kernel machine.
 """
 
 import os
@@ -20,9 +20,9 @@ from dsekl import DSEKLClassifier
 # %%
 # The data
 # --------
-# The real table is read from the folder that the environment variable ``DSEKL_DATA`` names. Where it is not at hand, a
-# small map drawn by a random generator stands in: hills, streams and four areas, with a tree line that depends on the
-# distance to water and on the area. The figures are then those of the stand-in, as the output below says.
+# The real data are read from the folder that the environment variable ``DSEKL_DATA`` names. If they are not available,
+# a small synthetic map is used instead: hills, streams and four areas, with a tree line that depends on the distance to
+# water and on the area. The output below says which of the two was used.
 
 
 def covertype(path):
@@ -62,7 +62,7 @@ print(f"{len(X_train):,} rows to learn from, {n_test:,} to test, {X.shape[1]} co
 # %%
 # The fit
 # -------
-# Scikit-learn's gradient boosting stands beside it, with its defaults, which are small; the table at the end has a
+# For comparison: scikit-learn's gradient boosting with its defaults, which is a small model. The table at the end has a
 # large one.
 
 model = DSEKLClassifier(random_state=0).fit(X_train, y_train)
@@ -75,8 +75,9 @@ print(f"{len(model.dual_coef_):,} of {len(X_train):,} rows are in the model; sto
 # %%
 # What it learned
 # ---------------
-# The bars are the columns' shares of the distance between two typical rows. The curve is the duality gap, the bound on
-# how far the model is from the optimum; it exists from the epoch on in which all rows take part.
+# Left: ``feature_importances_``, the columns' shares of the distance between two typical rows. Right: the relative
+# duality gap, a bound on how far the objective is from the optimum. It is defined from the first epoch with all rows
+# on.
 
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")

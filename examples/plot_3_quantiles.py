@@ -1,9 +1,9 @@
 """
-Regression with quantiles
-=========================
+Quantile regression
+===================
 
-The mean says where targets lie, not how far they scatter. The quantile loss fits the value that a given share of
-the targets stays under: one model per quantile, and together they are a band that is wide where the data are uncertain.
+The quantile loss fits a conditional quantile: the value that a given share of the targets is below. Several quantiles,
+one model each, make a prediction interval that is wide where the targets are uncertain.
 """
 
 import matplotlib.pyplot as plt
@@ -13,9 +13,9 @@ from dsekl import DSEKLRegressor
 from dsekl.losses import Quantile
 
 # %%
-# Noise that grows
-# ----------------
-# A wave whose scatter depends on x and leans upward, so that neither one width nor a symmetric band would fit.
+# Heteroscedastic, skewed noise
+# -----------------------------
+# A sine wave. The noise depends on x and is skewed, so neither a constant nor a symmetric interval fits.
 
 
 def sample(n, rng):
@@ -31,7 +31,7 @@ X_new, y_new = sample(20_000, rng)
 # %%
 # One model per quantile
 # ----------------------
-# A quantile is right if the share of new targets below it is the quantile itself.
+# A quantile is calibrated if the share of new targets below it is the quantile itself.
 
 levels = [0.05, 0.25, 0.5, 0.75, 0.95]
 models = {q: DSEKLRegressor(gamma=1.0, C=10.0, loss=Quantile(q), random_state=0).fit(X, y) for q in levels}
@@ -42,10 +42,10 @@ between = (y_new > models[0.05].predict(X_new)) & (y_new <= models[0.95].predict
 print(f"\nbetween the outer two: {between.mean():.3f}, wanted: 0.900")
 
 # %%
-# The band
-# --------
-# Nothing ties the models to each other. Where data are few, neighbouring quantiles may cross; sort the predictions if
-# that matters to you.
+# The prediction interval
+# -----------------------
+# The models are fitted independently. Where there are few data, neighbouring quantiles may cross; sort the predictions
+# of a row if they must not.
 
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 axis = np.linspace(0, 10, 500)

@@ -1,9 +1,10 @@
 """
-A learned metric and what it tells
-==================================
+Learned feature weights and feature importances
+===============================================
 
-A kernel sees rows through their distance, and a distance that counts every column alike drowns in columns that mean
-nothing. ``gamma="learn"`` learns one gamma per column, and with it tells which columns matter.
+A kernel with one gamma gives every column the same weight in the distance, so columns that are unrelated to the target
+add noise. ``gamma="learn"`` learns one gamma per column (automatic relevance determination), and shows which columns
+matter.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor
 # Five columns that matter, fifteen that do not
 # ---------------------------------------------
 # Friedman's first problem: ``y = 10 sin(pi x0 x1) + 20 (x2 - 0.5)^2 + 10 x3 + 5 x4``, with columns 5 to 19 independent
-# of y. The columns are then put into wildly different units, as tables have them.
+# of y. The columns are then multiplied by random factors from 0.001 to 1,000, as if they had different units.
 
 X, y = make_friedman1(1_500, n_features=20, noise=0.5, random_state=0)
 X = X * 10.0 ** np.random.default_rng(0).uniform(-3, 3, 20)
@@ -43,14 +44,13 @@ ax.set(xlabel="column (red: y depends on it)", ylabel="share of the distance, %"
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# A large share means that a small difference in the column is a large difference between rows: y bends quickly along
-# it. Column 3, along which y is a straight line, needs less than columns 0 and 1, along which y is a wave. A share is
-# not an effect size.
+# A large share means that y changes quickly along the column. Column 3, in which y is linear, has a smaller share than
+# columns 0 and 1, in which y is a sine wave. A share is not an effect size.
 #
-# The guard
-# ---------
-# Weights that were learned on few rows may fit their luck. Rows held out of the learning decide between equal, partly
-# learned and learned weights, and weights that are not simpler must win by more than noise. ``metric_`` says which won.
+# The overfitting check
+# ---------------------
+# Weights that were learned on few rows may overfit. Equal, partly learned and learned weights are compared on held-out
+# rows by the one-standard-error rule, simplest first. ``metric_`` says which were chosen.
 
 X, y = load_breast_cancer(return_X_y=True)
 errors, winners = [], []
@@ -60,4 +60,4 @@ for seed in range(3):
     errors.append(1 - model.score(X_test, y_test))
     winners.append(model.metric_)
 print(f"breast cancer, {len(X_train)} rows, 30 columns: test error {100 * np.mean(errors):.1f} %, three splits")
-print(f"weights that won: {', '.join(winners)}")
+print(f"weights chosen: {', '.join(winners)}")

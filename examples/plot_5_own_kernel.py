@@ -2,9 +2,9 @@
 Your own kernel in one line
 ===========================
 
-A kernel that is a function of the distance, or of the dot product, needs no class: one scalar function, compiled by
-Numba, is fused into the products like the built-in kernels. A kernel on objects that are no rows of numbers is a
-plain Python function; the next two examples have one on strings and one on graphs.
+A kernel that is a function of the distance or of the dot product needs no class: one scalar function, compiled by
+Numba, is fused into the kernel products like the built-in kernels. A kernel on other objects is a plain Python
+function; the next two examples have one on strings and one on graphs.
 """
 
 import time
@@ -19,8 +19,8 @@ from dsekl.kernels import DotProduct, Radial
 # %%
 # A function of the distance
 # --------------------------
-# ``Radial`` gives the function ``s = gamma d^2``. Here: the Cauchy kernel, which has no built-in name. Its long tails
-# let distant points speak, where the rbf kernel has long forgotten them.
+# ``Radial`` gives the function ``s = gamma d^2``. Here: the Cauchy kernel, which is not built in. It has
+# heavier tails than the rbf kernel, so distant points have more influence.
 
 cauchy = Radial(njit(lambda s: 1 / (1 + s)))
 
@@ -51,8 +51,8 @@ model = DSEKLRegressor(kernel=exponential, gamma=1.0, C=1e3, random_state=0).fit
 print(f"R^2 on 100 new rows: {model.score(X2[300:], y2[300:]):.3f}")
 
 # %%
-# It is fused
-# -----------
+# Speed
+# -----
 # The function is compiled into the innermost loop of the products; no kernel matrix is built. 20,000 training rows and
 # 20,000 queries are 400 million kernel values, which as a matrix of float32 would take 1.6 GB.
 

@@ -2,8 +2,8 @@
 Strings
 =======
 
-A kernel machine never looks at columns, only at kernel values, so it learns from anything of which two can be compared.
-Here: strings of letters, some of which hold a motif at an unknown place, with errors in it.
+A kernel machine needs only kernel values, so it can learn from any objects that have a kernel. Here: strings of
+letters. Some contain a motif at an unknown position, with errors in it.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ from dsekl import DSEKLClassifier
 # %%
 # Sequences with a hidden motif
 # -----------------------------
-# Random letters A, C, G, T. Half of the sequences hold the motif, each letter of it left to chance with probability
-# 0.1.
+# Random letters A, C, G, T. Half of the sequences contain the motif, each letter of it replaced by a random one with
+# probability 0.1.
 
 MOTIF = "TATAATGC"
 
@@ -40,9 +40,9 @@ print("without the motif", train[np.argmin(y_train)])
 # %%
 # The kernel
 # ----------
-# The spectrum kernel counts the pieces of k letters that two strings share. It is a function of two lists of strings
-# that returns their block of kernel values; the solver asks for blocks of bounded size. ``HashingVectorizer`` counts
-# the pieces and scales each string's counts to length 1.
+# The spectrum kernel compares the counts of k-mers (substrings of k letters) of two strings. It is a function of two
+# lists of strings that returns their block of kernel values; the solver asks for blocks of bounded size.
+# ``HashingVectorizer`` counts the k-mers and normalises the counts of each string to length 1.
 
 
 class Spectrum:
@@ -54,20 +54,20 @@ class Spectrum:
 
 
 # %%
-# Pieces that are too short say little, pieces that are too long are seldom shared.
+# Short k-mers carry little information, long ones are rarely shared.
 
 models, lengths = {}, range(1, 8)
 for k in lengths:
     models[k] = DSEKLClassifier(kernel=Spectrum(k), C=1.0, random_state=0).fit(train, y_train)
 errors = [100 * (1 - models[k].score(test, y_test)) for k in lengths]
 for k, error in zip(lengths, errors, strict=True):
-    print(f"pieces of {k}: test error {error:4.1f} %")
+    print(f"k = {k}: test error {error:4.1f} %")
 
 # %%
 # What it found
 # -------------
-# f is linear in the counts: the sum of the training strings' counts, each times its coefficient, is the weight of every
-# piece. The heaviest ones are parts of the motif.
+# f is linear in the counts, so every k-mer has a weight: the sum of the support vectors' counts times their
+# coefficients. Most of the largest weights belong to parts of the motif.
 
 best = int(np.argmin(errors)) + 1
 model = models[best]
@@ -80,11 +80,11 @@ top = np.argsort(found)[-10:]
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 left.plot(lengths, errors, "o-", color=RED)
-left.set(xlabel="letters in a piece", xticks=list(lengths), ylim=(0, None))
+left.set(xlabel="k", xticks=list(lengths), ylim=(0, None))
 left.set_title("test error, %", loc="left", fontsize=10)
 colours = [GOLD if pieces[i] in MOTIF else INK for i in top]
 right.barh(range(len(top)), found[top], color=colours)
 right.set_yticks(range(len(top)), [pieces[i] for i in top], family="monospace")
-right.set_title(f"weight of a piece; gold: part of {MOTIF}", loc="left", fontsize=10)
+right.set_title(f"weight of a k-mer; gold: part of {MOTIF}", loc="left", fontsize=10)
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)

@@ -2,8 +2,8 @@
 Graphs
 ======
 
-Two molecules of the same atoms differ by how these are joined. The Weisfeiler-Lehman kernel compares graphs by the
-neighbourhoods that their nodes have, and is a Python function like the kernel on strings.
+The Weisfeiler-Lehman kernel compares graphs by the neighbourhoods of their nodes. It is a Python function like the
+kernel on strings. The task: tell molecules apart that have the same atoms and differ in their bonds.
 """
 
 from functools import cache
@@ -21,8 +21,8 @@ from dsekl import DSEKLClassifier
 # Molecules of the same atoms
 # ---------------------------
 # Random trees of 10 to 16 nodes, none with more than three neighbours; of the nodes three are N, three are O, the
-# others C. A graph is in the class if it holds the chain N-C-C-O. As all graphs of a size have the same atoms, counting
-# them tells nothing. A graph is a pair of tuples, labels and neighbours, which Python can hash.
+# others C. A graph is in the class if it contains the chain N-C-C-O. All graphs of a size have the same atoms, so
+# counting them does not help. A graph is a pair of tuples, labels and neighbours, which Python can hash.
 
 
 def graph(rng):
@@ -55,9 +55,9 @@ print(f"{len(train)} graphs to learn from, {100 * y.mean():.0f} % of them in the
 # %%
 # The kernel
 # ----------
-# Each round gives every node a new label, made of its own and its neighbours'. After h rounds a label stands for all
-# that can be seen within h steps. The kernel value of two graphs is the cosine between their counts of labels, those of
-# all rounds together.
+# Each iteration gives every node a new label, made of its own and its neighbours'. After h iterations a label describes
+# the neighbourhood within h steps. The kernel value of two graphs is the cosine similarity of their counts of labels
+# from all iterations.
 
 
 @cache
@@ -79,19 +79,19 @@ class WeisfeilerLehman:
 
 
 # %%
-# How far to look
-# ---------------
-# Without a round only atoms are counted. One round sees each atom with its neighbours, but not how two such views join.
-# Two rounds see the whole chain. Further rounds add labels that few graphs share.
+# The number of iterations
+# ------------------------
+# Without iterations only atoms are counted. With one, each atom is counted with its neighbours, which does not show the
+# whole chain. With two it does. Further iterations add labels that few graphs share.
 
 rounds = range(5)
 models = {h: DSEKLClassifier(kernel=WeisfeilerLehman(h), C=10.0, random_state=0).fit(train, y_train) for h in rounds}
 errors = [100 * (1 - models[h].score(test, y_test)) for h in rounds]
 for h, error in zip(rounds, errors, strict=True):
-    print(f"{h} rounds: test error {error:4.1f} %")
+    print(f"{h} iterations: test error {error:4.1f} %")
 
 # %%
-# Two of the graphs, drawn so that distances are about the steps between nodes; the chain has thick rims.
+# Two of the graphs; the chain has thick outlines.
 
 COLOURS = {"C": "#ffffff", "N": "#e0a100", "O": "#c2352b"}
 INK = "#23272e"
@@ -125,6 +125,6 @@ left.set_title("in the class", loc="left", fontsize=10)
 draw(middle, *train[int(np.flatnonzero(~y_train)[0])])
 middle.set_title("not in it", loc="left", fontsize=10)
 right.plot(rounds, errors, "o-", color=COLOURS["O"])
-right.set(xlabel="rounds", xticks=list(rounds), ylim=(0, None))
+right.set(xlabel="iterations", xticks=list(rounds), ylim=(0, None))
 right.set_title("test error, %", loc="left", fontsize=10)
 right.spines[["top", "right"]].set_visible(False)

@@ -44,7 +44,7 @@ def real_data(name: str) -> Any:
     return np.load(path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SolverCase:
     """A solver, and a fit to the XOR problem that takes it through all that it does, in several epochs."""
 
@@ -109,7 +109,7 @@ def different_solvers() -> list[Any]:
     return list({repr(case.solver): case.solver for case in SOLVERS}.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownProblem:
     """A problem whose optimum is known: ``found_elsewhere`` is f at the rows, by scikit-learn or L-BFGS."""
 

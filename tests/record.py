@@ -30,9 +30,9 @@ from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 from tests.problems import xor
 
 ATTRIBUTES = (
-    "dual_coef_", "support_", "n_support_", "gamma_", "C_", "metric_", "feature_importances_", "n_iter_",
-    "stop_reason_", "intercept_", "validation_rows_", "classes_",
-)  # fmt: skip
+    *("dual_coef_", "support_", "n_support_", "gamma_", "C_", "metric_", "feature_importances_", "n_iter_"),
+    *("stop_reason_", "intercept_", "validation_rows_", "classes_"),
+)
 
 FITS: dict[str, Callable[[], dict[str, Any]]] = {}
 

@@ -1,4 +1,4 @@
-"""Where rows and cols come from.
+"""How rows and centres are drawn.
 
 Algorithm 1 draws both afresh each step; Algorithm 2 cuts permutations into batches, so that an epoch meets each
 point once and two workers never hold the same coefficient. Dual ascent cuts the rows that are wrong into blocks.

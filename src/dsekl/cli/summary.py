@@ -17,8 +17,8 @@ from .models import FittedModel
 
 TOP_FEATURES = 5
 
-EQUAL_WEIGHTS = ("equal", "equal in one unit", "isotropic")
-"""Values of ``metric_`` for which no feature is more important than another."""
+EQUAL_WEIGHTS = ("equal", "isotropic", "equal in one unit")
+"""Values of ``metric_`` for which no feature is more important than another; 0.1.0 wrote the last for isotropic."""
 
 
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:

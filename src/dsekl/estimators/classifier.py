@@ -118,7 +118,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The gamma that was used.
     C_ : float
         The C that was used.
-    metric_ : {"learned", "partly learned", "equal in one unit", "equal"}
+    metric_ : {"learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
         Each feature's share of the typical distance between two rows; they add up to 1 (learned gamma only).

@@ -89,7 +89,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _begin(self, machine: Machine, examples: Examples) -> Run:
         """Return the run that a fit goes on with, or a new one."""
         # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
-        last: Run | None = self.__dict__.pop("_run", None) if self.warm_start else None
+        last: Run | None = self.__dict__.pop("_run", None)
+        last = last if self.warm_start else None
         path = None if self.checkpoint is None else Path(os.fspath(self.checkpoint))
         run, shape, solver = None, examples.targets.shape, type(machine.solver)
         identity = self._identity(examples) if self.warm_start or path is not None else None

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from dsekl.gram import Gram
 from dsekl.gram.dense import DenseGram
-from dsekl.gram.gram import Array, Floats, Indices, Values, require
+from dsekl.gram.gram import Array, Floats, Indices, Unpruned, Values, require
 from dsekl.gram.placement import Placement
 from dsekl.gram.sparse import SparseGram
 from dsekl.kernels import SpectralKernel
@@ -54,7 +54,7 @@ class RandomFourier(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class FourierGram:
+class FourierGram(Unpruned):
     """Cosines at fixed frequencies, evaluated at placed points."""
 
     kernel: SpectralKernel
@@ -77,15 +77,6 @@ class FourierGram:
     def symmetric(self) -> bool:
         return False
 
-    @property
-    def order(self) -> None:
-        """None: the gram that lent its points has told their order."""
-        return
-
-    @property
-    def reach(self) -> float:
-        return np.inf
-
     def columns(self, cols: Indices) -> FourierColumns:
         return FourierColumns(self, self.frequencies[:, cols], self.phases[cols])
 
@@ -94,20 +85,6 @@ class FourierGram:
         wanted = np.arange(self.n_rows)[rows]
         parts = [wanted[part] for part in chunks(len(wanted), self.chunk_rows(max(1, len(columns))))]
         return np.concatenate([columns.product(part, V) for part in parts] or [np.empty((0, V.shape[1]))])
-
-    def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
-        columns, wanted = self.columns(cols), np.arange(self.n_rows)[rows]
-        out = np.zeros((len(columns), V.shape[1]))
-        for part in chunks(len(wanted), self.chunk_rows(max(1, len(columns)))):
-            out += columns.block(wanted[part]).T @ V[part]
-        return out
-
-    def add_product(self, cols: Indices, V: Array, out: Floats) -> int:
-        out += self.product(slice(None), cols, V)
-        return len(out) * len(V)
-
-    def block(self, rows: Indices, cols: Indices) -> Array:
-        return self.columns(cols).block(rows)
 
     def diagonal(self) -> Floats:
         raise TypeError("random Fourier features are no kernel matrix: their terms are not points")

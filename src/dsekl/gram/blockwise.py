@@ -16,7 +16,7 @@ from dsekl.kernels import ObjectKernel, Precomputed
 from dsekl.rows import CrossRows, ObjectRows, Rows
 from dsekl.workers import Workers, chunks
 
-from .gram import Array, Floats, Indices, Values, require
+from .gram import Array, Floats, Indices, Unpruned, Values, require
 
 MOST_PAIRS_A_CALL = 1_000_000
 """Pairs that one call of a user's function is asked for; each may cost milliseconds."""
@@ -181,7 +181,7 @@ class PrecomputedBlocks:
 
 
 @dataclass(frozen=True)
-class BlockwiseGram:
+class BlockwiseGram(Unpruned):
     """The kernel matrix whose blocks come from a ``BlockSource``."""
 
     kernel: ObjectKernel | Precomputed
@@ -200,33 +200,11 @@ class BlockwiseGram:
     def symmetric(self) -> bool:
         return self.source.symmetric
 
-    @property
-    def order(self) -> None:
-        return None
-
-    @property
-    def reach(self) -> float:
-        return np.inf
-
     def columns(self, cols: Indices) -> BlockwiseColumns:
         return BlockwiseColumns(self, np.arange(self.n_terms)[cols])
 
     def product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
         return self.columns(cols).product(rows, V)
-
-    def transposed_product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
-        wanted, columns = np.arange(self.n_rows)[rows], self.columns(cols)
-        out = np.zeros((len(columns), V.shape[1]))
-        for part in chunks(len(wanted), self.chunk_rows(len(columns))):
-            out += columns.block(wanted[part]).T @ V[part]
-        return out
-
-    def add_product(self, cols: Indices, V: Array, out: Floats) -> int:
-        out += self.product(slice(None), cols, V)
-        return len(out) * len(V)
-
-    def block(self, rows: Indices, cols: Indices) -> Array:
-        return self.columns(cols).block(rows)
 
     def diagonal(self) -> Floats:
         rows = np.arange(self.n_rows)

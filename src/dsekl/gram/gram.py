@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Values = dict[str, Any]
 """Arrays and plain values, as a file can hold them."""
 
-__all__ = ["Array", "Columns", "Floats", "Gram", "Indices", "Values", "count", "require", "row_blocks"]
+__all__ = ["Array", "Columns", "Floats", "Gram", "Indices", "Unpruned", "Values", "count", "require", "row_blocks"]
 
 
 class Columns(Protocol):
@@ -103,6 +103,32 @@ class Gram(Protocol):
 
     def to_values(self) -> Values:
         """Return what a detached gram is made of, without its kernel, for a file."""
+
+
+class Unpruned:
+    """What grams that compute whole blocks, and leave out no pair, have in common."""
+
+    @property
+    def order(self) -> None:
+        return None
+
+    @property
+    def reach(self) -> float:
+        return np.inf
+
+    def transposed_product(self: Gram, rows: Indices, cols: Indices, V: Array) -> Floats:
+        wanted, columns = np.arange(self.n_rows)[rows], self.columns(cols)
+        out = np.zeros((len(columns), V.shape[1]))
+        for part, block in row_blocks(columns, wanted, self.chunk_rows(max(1, len(columns)))):
+            out += block.T @ V[part]
+        return out
+
+    def add_product(self: Gram, cols: Indices, V: Array, out: Floats) -> int:
+        out += self.product(slice(None), cols, V)
+        return len(out) * len(V)
+
+    def block(self: Gram, rows: Indices, cols: Indices) -> Array:
+        return self.columns(cols).block(rows)
 
 
 def count(indices: Indices, n: int) -> int:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-import numpy as np
 from numba import njit
 from numba.core.registry import CPUDispatcher
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .elementary import FAST
-from .kernel import NO_PARAMS, Pairwise
+from .kernel import Pairwise, VectorKernel
 
 
 @lru_cache(maxsize=64)
@@ -45,7 +43,7 @@ def _compiled(function: Any, kernel: str) -> Any:
 
 
 @dataclass
-class Radial(BaseEstimator):
+class Radial(VectorKernel, BaseEstimator):
     """``function(gamma d^2)`` for a Numba-compiled scalar ``function`` of the scaled squared distance.
 
     Parameters
@@ -68,15 +66,9 @@ class Radial(BaseEstimator):
     def profile(self) -> Any:
         return _compiled(self.function, "Radial")
 
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
-
-    def reach(self, kernel_tol: float) -> float:
-        return np.inf
-
 
 @dataclass
-class DotProduct(BaseEstimator):
+class DotProduct(VectorKernel, BaseEstimator):
     """``function(sum_d gamma_d x_d z_d)`` for a Numba-compiled scalar ``function`` of the scaled dot product.
 
     Parameters
@@ -92,9 +84,3 @@ class DotProduct(BaseEstimator):
 
     def profile(self) -> Any:
         return _compiled(self.function, "DotProduct")
-
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
-
-    def reach(self, kernel_tol: float) -> float:
-        return np.inf

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .elementary import FAST, decay
-from .kernel import NO_PARAMS, Pairwise
+from .kernel import Pairwise, VectorKernel
 
 
 @njit(fastmath=FAST, cache=True, nogil=True)
@@ -47,7 +47,7 @@ def _tanh(tile: Any, params: Any) -> None:
 
 
 @dataclass
-class Linear(BaseEstimator):
+class Linear(VectorKernel, BaseEstimator):
     """``<x, z>``; gamma is not used."""
 
     pairwise: ClassVar = Pairwise.DOT
@@ -56,15 +56,9 @@ class Linear(BaseEstimator):
     def profile(self) -> Any:
         return _identity
 
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
-
-    def reach(self, kernel_tol: float) -> float:
-        return np.inf
-
 
 @dataclass
-class Polynomial(BaseEstimator):
+class Polynomial(VectorKernel, BaseEstimator):
     """``(gamma <x, z> + coef0) ** degree``.
 
     Parameters
@@ -89,12 +83,9 @@ class Polynomial(BaseEstimator):
     def params(self) -> NDArray[np.float64]:
         return np.array([self.coef0, self.degree], dtype=np.float64)
 
-    def reach(self, kernel_tol: float) -> float:
-        return np.inf
-
 
 @dataclass
-class Sigmoid(BaseEstimator):
+class Sigmoid(VectorKernel, BaseEstimator):
     """``tanh(gamma <x, z> + coef0)``; not positive semi-definite for every gamma and coef0.
 
     Parameters
@@ -113,6 +104,3 @@ class Sigmoid(BaseEstimator):
 
     def params(self) -> NDArray[np.float64]:
         return np.array([self.coef0], dtype=np.float64)
-
-    def reach(self, kernel_tol: float) -> float:
-        return np.inf

@@ -16,6 +16,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+NO_PARAMS: NDArray[np.float64] = np.zeros(1)
+
 
 class Pairwise(StrEnum):
     """What a kernel needs to know of a pair of points; one number, for kernels on vectors."""
@@ -45,10 +47,12 @@ class VectorKernel(Protocol):
         """Return the Numba function ``(tile, params) -> None`` that turns pairwise values into kernel values."""
 
     def params(self) -> NDArray[np.float64]:
-        """Return the numbers, gamma apart, that the profile needs."""
+        """Return the numbers, gamma apart, that the profile needs; none unless a kernel says otherwise."""
+        return NO_PARAMS
 
     def reach(self, kernel_tol: float) -> float:
         """Return the pairwise value from which on the kernel is below ``kernel_tol``; infinite if it never is."""
+        return np.inf
 
 
 @runtime_checkable
@@ -57,6 +61,3 @@ class SpectralKernel(VectorKernel, Protocol):
 
     def sample_frequencies(self, rng: np.random.Generator, n_features: int, n_terms: int) -> NDArray[np.float64]:
         """Return frequencies (n_features, n_terms) drawn from the kernel's spectral density at gamma 1."""
-
-
-NO_PARAMS: NDArray[np.float64] = np.zeros(1)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .elementary import FAST, decay
-from .kernel import NO_PARAMS, Pairwise
+from .kernel import Pairwise, VectorKernel
 
 SQRT3 = sqrt(3.0)
 SQRT5 = sqrt(5.0)
@@ -77,7 +77,7 @@ _MATERN = {0.5: _matern12, 1.5: _matern32, 2.5: _matern52}
 
 
 @dataclass
-class RBF(BaseEstimator):
+class RBF(VectorKernel, BaseEstimator):
     """``exp(-gamma d^2)``."""
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
@@ -85,9 +85,6 @@ class RBF(BaseEstimator):
 
     def profile(self) -> Any:
         return exponential
-
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
 
     def reach(self, kernel_tol: float) -> float:
         return -log(kernel_tol)
@@ -97,7 +94,7 @@ class RBF(BaseEstimator):
 
 
 @dataclass
-class Laplacian(BaseEstimator):
+class Laplacian(VectorKernel, BaseEstimator):
     """``exp(-gamma |x - z|_1)``."""
 
     pairwise: ClassVar = Pairwise.MANHATTAN
@@ -105,9 +102,6 @@ class Laplacian(BaseEstimator):
 
     def profile(self) -> Any:
         return exponential
-
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
 
     def reach(self, kernel_tol: float) -> float:
         return -log(kernel_tol)
@@ -117,7 +111,7 @@ class Laplacian(BaseEstimator):
 
 
 @dataclass
-class Matern(BaseEstimator):
+class Matern(VectorKernel, BaseEstimator):
     """The Matérn kernel: the larger ``nu``, the smoother the functions.
 
     Parameters
@@ -136,9 +130,6 @@ class Matern(BaseEstimator):
             raise ValueError(f"nu={self.nu!r} of the Matern kernel is not available; choose one of 0.5, 1.5, 2.5")
         return _MATERN[self.nu]
 
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
-
     def reach(self, kernel_tol: float) -> float:
         # With r = sqrt(2 nu s) the kernel is polynomial(r) exp(-r), and r = log(polynomial(r)) - log(tol) is where it
         # meets the tolerance: a contraction for tolerances well below 1, so iterating settles on it.
@@ -154,7 +145,7 @@ class Matern(BaseEstimator):
 
 
 @dataclass
-class RationalQuadratic(BaseEstimator):
+class RationalQuadratic(VectorKernel, BaseEstimator):
     """``(1 + gamma d^2 / shape) ** -shape``: a mixture of rbf widths, rbf itself as ``shape`` grows.
 
     Parameters

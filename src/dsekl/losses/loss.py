@@ -27,7 +27,7 @@ class Loss(Protocol):
     curvature: ClassVar[float]
     """The greatest second derivative in ``f`` away from kinks."""
 
-    quadratic: ClassVar[bool]
+    quadratic: ClassVar[bool] = False
     """True where the dual of a block is a linear system, solved at once: the squared loss."""
 
     settled_gap: ClassVar[float]
@@ -36,6 +36,7 @@ class Loss(Protocol):
     @property
     def shape(self) -> float:
         """The loss's own parameter, or 0: what ``dual_step`` gets as ``shape``."""
+        return 0.0
 
     def value(self, y: Array, f: Array) -> Array:
         """Return ``loss(y, f)``."""

@@ -10,18 +10,16 @@ from scipy.special import expit, xlogy
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array
+from .loss import Array, Loss
 
 
 @dataclass
-class Hinge(BaseEstimator):
+class Hinge(Loss, BaseEstimator):
     """``max(0, 1 - y f)``: the support vector machine."""
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.0
-    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.05
-    shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * f)
@@ -38,14 +36,12 @@ class Hinge(BaseEstimator):
 
 
 @dataclass
-class SquaredHinge(BaseEstimator):
+class SquaredHinge(Loss, BaseEstimator):
     """``max(0, 1 - y f)^2``."""
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 2.0
-    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.05
-    shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * f) ** 2
@@ -64,14 +60,12 @@ class SquaredHinge(BaseEstimator):
 
 
 @dataclass
-class Logistic(BaseEstimator):
+class Logistic(Loss, BaseEstimator):
     """``log(1 + exp(-y f))``: probabilities through the sigmoid of f."""
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.25
-    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.05
-    shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
         return np.asarray(np.logaddexp(0.0, -y * f))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array
+from .loss import Array, RegressionLoss
 
 
 def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
@@ -19,14 +19,13 @@ def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
 
 
 @dataclass
-class Squared(BaseEstimator):
+class Squared(RegressionLoss, BaseEstimator):
     """``1/2 (y - f)^2``: kernel ridge regression, with scikit-learn's ridge ``alpha = 1 / C``."""
 
     tasks: ClassVar = ("regression", "classification")
     curvature: ClassVar = 1.0
     quadratic: ClassVar = True
     settled_gap: ClassVar = 0.002
-    shape: ClassVar = 0.0
 
     def value(self, y: Array, f: Array) -> Array:
         return 0.5 * (y - f) ** 2
@@ -46,7 +45,7 @@ class Squared(BaseEstimator):
 
 
 @dataclass
-class EpsilonInsensitive(BaseEstimator):
+class EpsilonInsensitive(RegressionLoss, BaseEstimator):
     """``max(0, |y - f| - epsilon)``: support vector regression.
 
     Parameters
@@ -59,7 +58,6 @@ class EpsilonInsensitive(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
-    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.03
 
     @property
@@ -83,7 +81,7 @@ class EpsilonInsensitive(BaseEstimator):
 
 
 @dataclass
-class Huber(BaseEstimator):
+class Huber(RegressionLoss, BaseEstimator):
     """``1/2 r^2`` for ``|r| <= delta`` and ``delta |r| - delta^2 / 2`` beyond, ``r = y - f``.
 
     Parameters
@@ -96,7 +94,6 @@ class Huber(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 1.0
-    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.03
 
     @property
@@ -125,7 +122,7 @@ class Huber(BaseEstimator):
 
 
 @dataclass
-class Quantile(BaseEstimator):
+class Quantile(RegressionLoss, BaseEstimator):
     """``quantile r`` for ``r > 0`` and ``(quantile - 1) r`` otherwise, ``r = y - f``: quantile regression.
 
     Parameters
@@ -138,7 +135,6 @@ class Quantile(BaseEstimator):
 
     tasks: ClassVar = ("regression",)
     curvature: ClassVar = 0.0
-    quadratic: ClassVar = False
     settled_gap: ClassVar = 0.03
 
     @property

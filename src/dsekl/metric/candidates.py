@@ -19,7 +19,7 @@ from .scales import common_unit, own_units
 
 Floats = NDArray[np.float64]
 
-EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "equal in one unit", "partly learned", "learned"
+EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "isotropic", "partly learned", "learned"
 
 
 @dataclass(frozen=True)

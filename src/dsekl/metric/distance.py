@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from dsekl.kernels import VectorKernel
-from dsekl.kernels.kernel import NO_PARAMS
 
 
 @njit(cache=True, nogil=True)
@@ -25,9 +22,3 @@ class Distance(VectorKernel):
 
     def profile(self) -> Any:
         return _identity
-
-    def params(self) -> NDArray[np.float64]:
-        return NO_PARAMS
-
-    def reach(self, kernel_tol: float) -> float:
-        return np.inf

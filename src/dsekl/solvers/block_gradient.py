@@ -5,8 +5,8 @@ gradient needs) and ``f = K[rows, cols] coef[cols]``::
 
     dE / dcoef[cols] = K[rows, cols].T  weights loss'(y, f)  +  2 lambda coef[cols]
 
-At fixed cols this is unbiased over random rows. It is biased over random cols, because the loss is not linear
-in f: the expected gradient is that of the expected loss of randomly thinned expansions.
+At fixed centres (cols) this is unbiased over random rows. It is biased over random centres, because the loss is not
+linear in f: the expected gradient is that of the expected loss of expansions in a random subset of the centres.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def safe_step(problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) 
     """Return one over the curvature of a step's objective, the largest step that cannot overshoot.
 
     The curvature is that of the loss times the largest eigenvalue of ``K[rows, cols].T K[rows, cols]``, found by
-    power iteration on a part of the block of at most a thousand rows and cols, plus that of the penalty.
+    power iteration on a part of the block of at most a thousand rows and centres, plus that of the penalty.
     """
     some_rows, some_cols = rows[:MOST_PROBED], cols[:MOST_PROBED]
     K = problem.gram.columns(some_cols).block(some_rows).astype(np.float64)
@@ -61,7 +61,7 @@ def safe_step(problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) 
 def data_gradient(
     problem: Problem, columns: Columns, rows: NDArray[np.intp], coef: Floats, n_workers: int = 1
 ) -> tuple[Floats, float]:
-    """Return ``K[rows, cols].T weights loss'(y, f)`` and the rows' summed loss, with f from these cols alone.
+    """Return ``K[rows, cols].T weights loss'(y, f)`` and the rows' summed loss, with f from these centres only.
 
     Each kernel value is computed once: a block of rows gives f, then its share of the gradient.
     """

@@ -9,7 +9,7 @@ whose coefficients move::
     coef[cols] <- coef[cols] - step_size / t * g
 
 The steps fit expansions in ``n_cols`` random terms, so the model that they train is the *average* expansion over
-the draw of cols: the coefficients times ``n_cols / n_terms``. The paper looks at the sign of f only, which that
+the draw of centres: the coefficients times ``n_cols / n_terms``. The paper looks at the sign of f only, which that
 factor leaves alone; margins, probabilities and regression need it.
 """
 

@@ -1,6 +1,6 @@
 """Successive halving at full density.
 
-The best width of a kernel shrinks as rows grow denser, so candidates must not be compared on thinned data. All of them
+The best width of a kernel shrinks as rows grow denser, so candidates must not be compared on a subsample. All of them
 are fitted on a few whole regions of the space, the better third on more regions, and so on; the last few on all rows
 except a tenth that judges them. Few rows are one region, split in five ways. The winner is fitted on all rows.
 """

@@ -148,6 +148,21 @@ def test_a_wrong_field_is_named(case: SolverCase) -> None:
 
 
 @every_solver
+def test_a_number_that_is_none_is_named(case: SolverCase) -> None:
+    """Figures may be infinite, such as the gap of a growing sample, but never NaN."""
+    sizes, values = case.problem().sizes, to_values(states(case)[-1])
+    unnoticed = []
+    for name in [name for name, value in values.items() if isinstance(value, float)]:
+        try:
+            from_values(case.solver.state_type, {**values, name: float("nan")}, sizes, "the state")
+        except ValueError as error:
+            assert name in str(error)
+        else:
+            unnoticed.append(name)
+    assert not unnoticed
+
+
+@every_solver
 def test_missing_and_further_fields_are_named(case: SolverCase) -> None:
     sizes, values = case.problem().sizes, to_values(states(case)[-1])
     for wrong in ({k: v for k, v in values.items() if k != "coef"}, {**values, "further": 1}, [1, 2], None):

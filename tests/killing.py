@@ -1,4 +1,4 @@
-"""Kill fits with SIGKILL at random moments, take them up again, and compare the models that they end with.
+"""Kill the fits of ``problems.SOLVERS`` with SIGKILL at random moments, take them up again, and compare their models.
 
 ``python -m tests.killing NAME KILLS FOLDER`` forks a process for each part of the run, so that only the first has to
 load and compile anything.
@@ -11,36 +11,13 @@ import random
 import signal
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dsekl
-from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
-from tests.problems import xor
-
-FITS: dict[str, Any] = {
-    "dual": lambda **s: DSEKLClassifier(gamma=3.0, tol=1e-4, solver=DualAscent(200), **s),
-    "learned metric": lambda **s: DSEKLClassifier(tol=1e-4, solver=DualAscent(200), early_stopping=True, **s),
-    "ridge": lambda **s: DSEKLRegressor(gamma=1.0, max_epochs=6, tol=0.0, solver=DualAscent(300), **s),
-    "doubly stochastic": lambda **s: DSEKLClassifier(
-        gamma="median", solver="doubly_stochastic", early_stopping=True, max_epochs=8, **s
-    ),
-    "shared memory": lambda **s: DSEKLRegressor(gamma=1.0, solver=SharedMemory(200, 200), max_epochs=6, tol=0.0, **s),
-    "subset": lambda **s: DSEKLClassifier(
-        gamma=1.0, expansion="fixed_subset", solver=DoublyStochastic(), max_epochs=6, **s
-    ),
-}
-
-
-def fit(name: str, **settings: Any) -> Any:
-    X, y = xor(1100, seed=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return FITS[name](random_state=0, n_jobs=1, verbose=False, **settings).fit(X, y)
+from tests.problems import SOLVER
 
 
 def fork(name: str, folder: Path) -> int:
@@ -49,7 +26,7 @@ def fork(name: str, folder: Path) -> int:
     if child == 0:
         status = 1
         try:
-            fit(name, checkpoint=folder / "run.ckpt", checkpoint_interval=0.0).save(folder / "m.dsekl")
+            SOLVER[name].fit(checkpoint=folder / "run.ckpt", checkpoint_interval=0.0).save(folder / "m.dsekl")
             status = 0
         finally:
             os._exit(status)
@@ -68,7 +45,7 @@ def compare(folder: Path, straight: Any) -> None:
 
 def main(name: str, n_kills: int, folder: Path) -> None:
     rng = random.Random(0)
-    straight = fit(name)
+    straight = SOLVER[name].fit()
     started = time.perf_counter()
     os.waitpid(fork(name, folder), 0)
     whole = time.perf_counter() - started

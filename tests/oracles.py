@@ -1,6 +1,7 @@
 """Plain NumPy references in float64, and the data that the tests of kernels and products share.
 
-Nothing here imports the code under test but for the kernel objects that the references stand beside.
+Nothing here imports the code under test but for the kernel objects that the references stand beside, and for ``build``,
+which makes rows of arrays and lists so that tests need not.
 """
 
 from __future__ import annotations
@@ -15,12 +16,38 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dsekl import kernels
+from dsekl import gram, kernels
+from dsekl.rows import CrossRows, ObjectRows, SquareRows, as_rows
+from dsekl.workers import Threads
 
 Array = NDArray[np.float64]
 EVERY = slice(None)
 FORMATS = {"dense": np.asarray, "csr": sparse.csr_array}
 PRECISIONS = ("float32", "float64")
+
+
+def as_rows_of(kernel: Any, X: Any) -> Any:
+    """Return queries of a kernel as rows: objects, kernel values, or numbers."""
+    match kernel:
+        case kernels.ObjectKernel():
+            return ObjectRows(X)
+        case kernels.Precomputed():
+            return CrossRows(X)
+    return as_rows(X)
+
+
+def build(
+    kernel: Any,
+    X: Any,
+    gamma: Any = 1.0,
+    dtype: str = "float32",
+    budget: int = 2**28,
+    n_threads: int = 1,
+    kernel_tol: float = 0.0,
+) -> Any:
+    """Return the gram of an array, a sparse matrix, a list of objects or a precomputed matrix."""
+    rows = SquareRows(X) if isinstance(kernel, kernels.Precomputed) else as_rows_of(kernel, X)
+    return gram.build(kernel, rows, gamma, dtype, budget, Threads(n_threads), kernel_tol)
 
 
 def squared_distance(A: Array, B: Array, gamma: Any) -> Array:

@@ -14,35 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsekl import DSEKLClassifier, ModelFileError, gram, losses
+from dsekl import DSEKLClassifier, ModelFileError, losses
 from dsekl.estimators import files
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.kernels import RBF
-from dsekl.solvers import DoublyStochastic, DualAscent, Hooks, Monitor, Problem, SharedMemory, State, optimise
-from dsekl.solvers.certificate import relative_gap
-from tests.killing import FITS
-from tests.problems import xor
-
-SOLVERS: dict[str, Any] = {
-    "dual": DualAscent(block_size=200),
-    "growing": DualAscent(block_size=1500),
-    "ridge": DualAscent(block_size=200),
-    "doubly stochastic": DoublyStochastic(n_rows=100, n_cols=100),
-    "averaged": DoublyStochastic(n_rows=100, n_cols=100, average=True),
-    "shared memory": SharedMemory(n_rows=150, n_cols=150),
-}
-
-
-def make_problem(name: str, C: float = 1.0) -> Problem:
-    n = 10_000 if name == "growing" else 1200
-    X, y = xor(n, seed=0)
-    basis = gram.build(RBF(), X, 5.0, "float64", kernel_tol=1e-6)
-    loss = losses.Squared() if name == "ridge" else losses.Hinge()
-    return Problem(basis, y[basis.order].astype(float)[:, None], np.ones(n), loss, C, 1)
+from dsekl.runs import Hooks, Monitor, optimise
+from dsekl.runs.fields import from_values, to_values
+from dsekl.solvers import DoublyStochastic, DualAscent, Problem, State
+from dsekl.solvers.dual.certificate import certify
+from tests.oracles import build
+from tests.problems import SolverCase, every_solver, exact_solvers, xor
 
 
 def run(solver: Any, problem: Problem, state: State, epochs: int, hooks: Hooks | None = None) -> Any:
-    return optimise(solver, problem, state, Monitor(), epochs, 1e-9, False, hooks or Hooks(after_epoch=lambda _: False))
+    return optimise(solver, problem, state, Monitor(), epochs, hooks=hooks)
 
 
 class Enough(Exception):
@@ -67,28 +52,31 @@ def _ctrl_c_works() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", SOLVERS)
-def test_a_run_goes_on_from_any_step_to_the_bit(name: str) -> None:
-    solver, problem = SOLVERS[name], make_problem(name)
+@every_solver
+def test_a_run_goes_on_from_any_step_to_the_bit(case: SolverCase) -> None:
+    """From a copy of its state, and from its state as plain values, as a checkpoint has them."""
+    solver, problem = case.solver, case.problem()
     left_alone = run(solver, problem, solver.start(problem, np.random.default_rng(0)), epochs=4)
     for steps in (1, 3, 5, 8):
         state = solver.start(problem, np.random.default_rng(0))
         with pytest.raises(Enough):
             run(solver, problem, state, 4, stop_after(steps))
+        read = from_values(solver.state_type, copy.deepcopy(to_values(state)), problem.sizes, "the state")
         np.testing.assert_array_equal(run(solver, problem, copy.deepcopy(state), epochs=4), left_alone)
+        np.testing.assert_array_equal(run(solver, problem, read, epochs=4), left_alone)
 
 
-@pytest.mark.parametrize("name", ["dual", "growing", "ridge"])
-def test_predictions_belong_to_their_coefficients_after_every_step(name: str) -> None:
-    solver, problem = SOLVERS[name], make_problem(name)
+@exact_solvers
+def test_predictions_belong_to_their_coefficients_after_every_step(case: SolverCase) -> None:
+    solver, problem = case.solver, case.problem()
     state = solver.start(problem, np.random.default_rng(0))
-    K = problem.basis.block(slice(None), slice(None)) if problem.n_rows < 5000 else None
+    K = problem.gram.block(slice(None), slice(None)) if problem.n_rows < 5000 else None
     for _ in range(3):
         for _ in solver.epoch(problem, state):
-            playing = np.flatnonzero(state.memory["in_play"])
-            f = K @ state.coef if K is not None else problem.basis.product(slice(None), slice(None), state.coef)
+            playing = np.flatnonzero(state.active)
+            f = K @ state.coef if K is not None else problem.gram.product(slice(None), slice(None), state.coef)
             left_out = 2e-6 * np.abs(state.coef).sum()  # the kernel values that pruning leaves out
-            np.testing.assert_allclose(state.memory["F"][playing], f[playing], rtol=0, atol=left_out)
+            np.testing.assert_allclose(state.F[playing], f[playing], rtol=0, atol=left_out)
 
 
 def interrupted(**settings: Any) -> Any:
@@ -169,13 +157,13 @@ def test_a_warm_start_on_a_changed_problem_finds_its_optimum(change: str) -> Non
     assert model.stop_reason_ == "tol"
 
     loss = losses.resolve(model.loss, "classification")
-    basis = gram.build(RBF(), X, 5.0, "float64")
-    problem = Problem(basis, labels.astype(float)[:, None], weights, loss, model.C_, 1)
+    gram = build(RBF(), X, 5.0, "float64")
+    problem = Problem(gram, labels.astype(float)[:, None], weights, loss, model.C_)
     coef = np.zeros((1500, 1))
     coef[model.support_] = model.dual_coef_
     state = DualAscent().start(problem, np.random.default_rng(0))
-    state.coef[:], state.memory["F"] = coef, basis.product(slice(None), slice(None), coef)
-    assert relative_gap(problem, state) < 2e-3
+    state.coef, state.F = coef, gram.product(slice(None), slice(None), coef)
+    assert certify(problem, state).gap < 2e-3
 
 
 def test_a_warm_start_refuses_other_rows_and_other_terms() -> None:
@@ -223,24 +211,22 @@ def same(model: Any, other: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("random_state", [0, None])
-@pytest.mark.parametrize("name", FITS)
-def test_a_fit_goes_on_from_its_checkpoint(name: str, random_state: Any, tmp_path: Path) -> None:
-    X, y = xor(1100, seed=1)
+@every_solver
+def test_a_fit_goes_on_from_its_checkpoint(case: SolverCase, random_state: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
-    crashing = FITS[name](random_state=random_state, checkpoint=path, callbacks=[crash_after(2)])
     with pytest.raises(Crash):
-        crashing.fit(X, y)
+        case.fit(random_state=random_state, checkpoint=path, callbacks=[crash_after(2)])
     told = files.describe(path)
     assert told["kind"] == "checkpoint"
     assert told["run"]["state"]["epoch"] == told["last_epoch"]["epoch"] == 2
-    resumed = FITS[name](random_state=random_state, checkpoint=path).fit(X, y)
+    resumed = case.fit(random_state=random_state, checkpoint=path)
     if random_state is not None:
-        same(resumed, FITS[name](random_state=random_state).fit(X, y))
+        same(resumed, case.fit())
     assert files.describe(path)["run"]["monitor"]["reason"] == resumed.stop_reason_
     # Finished: the same fit has its model at once, whatever happens to steps.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(resumed.basis_), "columns", None)
-        same(FITS[name](random_state=random_state, checkpoint=path).fit(X, y), resumed)
+        patch.setattr(type(resumed.model_.gram), "columns", None)
+        same(case.fit(random_state=random_state, checkpoint=path), resumed)
 
 
 def test_a_checkpoint_of_another_fit_is_refused_by_name(tmp_path: Path) -> None:
@@ -350,17 +336,12 @@ def test_a_full_disk_is_reported_and_spoils_nothing(tmp_path: Path) -> None:
     assert done.stdout.strip() == "done", done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "kills"),
-    [
-        *[("dual", 12), ("learned metric", 4), ("ridge", 10), ("doubly stochastic", 14), ("shared memory", 10)],
-        *[pytest.param(name, 50, marks=pytest.mark.slow) for name in FITS],
-    ],
-)
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)], ids=["some kills", "many kills"])
+@every_solver
 def test_a_run_killed_at_random_moments_ends_with_the_model_of_the_run_left_alone(
-    name: str, kills: int, tmp_path: Path
+    case: SolverCase, kills: int, tmp_path: Path
 ) -> None:
-    """Fifty kills in all, fifty for each fit in the slow tests; a process of its own does the killing."""
-    command = [sys.executable, "-m", "tests.killing", name, str(kills), str(tmp_path)]
+    """Sixty kills in all, fifty for each fit in the slow tests; a process of its own does the killing."""
+    command = [sys.executable, "-m", "tests.killing", case.name, str(kills), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.strip().endswith(f"{kills} kills"), done.stdout + done.stderr

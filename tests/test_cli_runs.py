@@ -21,7 +21,7 @@ from sklearn.datasets import make_moons
 import dsekl
 from dsekl.cli import main
 from dsekl.estimators.files import describe
-from dsekl.solvers.progress import Forecast
+from dsekl.runs.progress import Forecast
 
 COMMAND = [sys.executable, "-m", "dsekl"]
 

@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris, make_moons
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.models import Model
 from tests.problems import xor
 
 X, y = xor(1500, seed=0)
@@ -61,7 +62,7 @@ def test_the_bound_is_kept_and_the_cost_is_told(name: str, tolerance: float) -> 
     assert cost["largest_change"] == pytest.approx(change.max(), abs=1e-5)
     assert cost["mean_change"] == pytest.approx(change.mean(), abs=1e-5)
     assert cost["rows_measured"] == cost["terms_before"] == len(model.dual_coef_)
-    assert cost["terms_after"] == len(small.dual_coef_) == small.basis_.n_terms == len(small.support_)
+    assert cost["terms_after"] == len(small.dual_coef_) == small.model_.n_terms == len(small.support_)
     assert set(small.support_) <= set(model.support_)
     if hasattr(model, "classes_"):
         assert cost["changed_decisions"] == np.mean(small.predict(support) != model.predict(support))
@@ -80,7 +81,7 @@ def test_it_beats_dropping_small_coefficients() -> None:
     small = model.compact(0.1)
     kept = np.sort(np.argsort(np.abs(model.dual_coef_[:, 0]))[-len(small.dual_coef_) :])
     truncated = copy.copy(model)
-    truncated.basis_, truncated.dual_coef_ = model.basis_.restricted(kept), model.dual_coef_[kept]
+    truncated.model_ = Model(model.model_.gram.restricted(kept), model.dual_coef_[kept])
     change = np.abs(values(truncated, X[model.support_]) - values(model, X[model.support_]))
     assert change.max() > 3 * small.compaction_["largest_change"]
 

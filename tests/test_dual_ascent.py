@@ -16,11 +16,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from dsekl import DSEKLClassifier, DSEKLRegressor, gram
+from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.kernels import RBF, Laplacian, Matern, RationalQuadratic, Sigmoid
 from dsekl.losses import EpsilonInsensitive, Hinge, Huber, Quantile
+from dsekl.rows import as_rows
 from dsekl.solvers import DualAscent, Problem
-from dsekl.solvers.shrinking import SLACKS, Standing, confirmed_slack
+from dsekl.solvers.dual.shrinking import SLACKS, Conditions, confirmed_slack
+from tests.oracles import build
 from tests.problems import xor
 
 TIGHT: dict[str, Any] = dict(
@@ -155,9 +157,9 @@ def test_rows_that_leave_the_play_change_no_answer(loss: str, gamma: float) -> N
 
 def test_slack_is_the_least_that_an_epoch_confirms() -> None:
     X, _ = xor(5, seed=0)
-    problem = Problem(gram.build(RBF(), X), np.ones((5, 1)), np.ones(5), Hinge(), 1.0, 1)
+    problem = Problem(build(RBF(), X), np.ones((5, 1)), np.ones(5), Hinge(), 1.0)
     f = np.array([[0.9], [1.15], [1.3], [1.5], [3.0]])
-    before = Standing.of(problem, np.arange(5), np.zeros((5, 1)), f, np.ones(5))
+    before = Conditions.of(problem, np.arange(5), np.zeros((5, 1)), f, np.ones(5))
     np.testing.assert_array_equal(before.settled(0.2), [False, False, True, True, True])
     nobody = np.zeros(5, dtype=bool)
     assert confirmed_slack(before, nobody, 0.0) == SLACKS[0]
@@ -265,22 +267,22 @@ def test_pruning_stays_within_its_bound(
     X[:, 2] = np.round(X[:, 2])
     widths = gamma * rng.uniform(0.2, 5.0, 3) if per_feature else gamma
     V = rng.standard_normal((1500, 2))
-    pruned = gram.build(kernel, X, widths, "float64", kernel_tol=kernel_tol)
-    whole = gram.build(kernel, X[pruned.order], widths, "float64")
+    pruned = build(kernel, X, widths, "float64", kernel_tol=kernel_tol)
+    whole = build(kernel, X[pruned.order], widths, "float64")
     everything = slice(None)
     error = np.abs(pruned.product(everything, everything, V) - whole.product(everything, everything, V))
     assert (error.max(axis=0) <= kernel_tol * np.abs(V).sum(axis=0) + 1e-9).all()
     block = np.abs(pruned.block(np.arange(300), everything) - whole.block(np.arange(300), everything))
     assert block.max() <= kernel_tol
     queries = rng.permutation(X)
-    again = pruned.at(queries).product(everything, everything, V)
-    error = np.abs(again - whole.at(queries).product(everything, everything, V))
+    again = pruned.at(as_rows(queries)).product(everything, everything, V)
+    error = np.abs(again - whole.at(as_rows(queries)).product(everything, everything, V))
     assert (error.max(axis=0) <= kernel_tol * np.abs(V).sum(axis=0) + 1e-9).all()
 
 
 def test_far_apart_clusters_are_never_compared() -> None:
     rng = np.random.default_rng(0)
     X = np.repeat(100.0 * np.arange(10), 960)[:, None] + rng.standard_normal((9600, 1))
-    some = gram.build(RBF(), X, 1.0, kernel_tol=1e-6)
+    some = build(RBF(), X, 1.0, kernel_tol=1e-6)
     evaluations = some.add_product(slice(None), np.ones((9600, 1)), np.zeros((9600, 1)))
     assert evaluations <= 0.11 * 9600**2

@@ -152,7 +152,7 @@ def test_strings_and_precomputed_kernels() -> None:
     K = shared_letters(words, words)
     on_matrix = DSEKLClassifier(kernel="precomputed", max_epochs=20, random_state=0).fit(K, labels)
     np.testing.assert_allclose(on_matrix.decision_function(K), on_objects.decision_function(words))
-    assert on_matrix.basis_.n_rows == 0
+    assert on_matrix.model_.gram.n_rows == 0
 
 
 @pytest.mark.parametrize("kernel", [Radial(cauchy), DotProduct(square)])
@@ -219,7 +219,7 @@ def test_a_fitted_model_holds_the_support_and_nothing_more() -> None:
     X, y = xor(2000, seed=0)
     model = DSEKLClassifier(gamma=1.0, solver="shared_memory", max_epochs=3, tol=0.0, dtype="float32", random_state=0)
     model.fit(X, y)
-    assert len(model.support_) == len(model.dual_coef_) == model.basis_.n_terms
+    assert len(model.support_) == len(model.dual_coef_) == model.model_.n_terms
     assert np.all(model.dual_coef_.any(axis=1))
     np.testing.assert_array_equal(model.n_support_, np.unique(y[model.support_], return_counts=True)[1])
     assert len(pickle.dumps(model)) < 2000 * (2 * 4 + 4 + 8 + 8) + 20_000

@@ -12,16 +12,28 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chisquare
 
-from dsekl import gram, kernels, sampling
+from dsekl import kernels, sampling
 from dsekl.expansions import Empirical, FixedSubset, RandomFourier, resolve
-from tests.oracles import EVERY, FORMATS, PRECISIONS, SPECTRAL_CASES, assert_refused, first_part, gammas, histograms
+from dsekl.rows import as_rows
+from dsekl.workers import Threads
+from tests.oracles import (
+    EVERY,
+    FORMATS,
+    PRECISIONS,
+    SPECTRAL_CASES,
+    assert_refused,
+    build,
+    first_part,
+    gammas,
+    histograms,
+)
 
 X = histograms(40)
 every_format = pytest.mark.parametrize("form", FORMATS)
 
 
 def expanded(expansion: Any, kernel: Any = None, form: str = "dense", points: Any = X, **options: Any) -> Any:
-    whole = gram.build(kernel or kernels.RBF(), FORMATS[form](points), gammas(), **{"dtype": "float64", **options})
+    whole = build(kernel or kernels.RBF(), FORMATS[form](points), gammas(), **{"dtype": "float64", **options})
     return expansion.expand(whole, np.random.default_rng(0))
 
 
@@ -30,7 +42,7 @@ def values(basis: Any) -> Any:
 
 
 def test_the_empirical_map_is_the_gram_itself() -> None:
-    whole = gram.build(kernels.RBF(), X)
+    whole = build(kernels.RBF(), X)
     assert Empirical().expand(whole, np.random.default_rng(0)) is whole
 
 
@@ -49,7 +61,7 @@ def test_a_fixed_subset_keeps_distinct_columns_of_the_gram(n_terms: int, form: s
 
 
 def test_different_seeds_fix_different_subsets() -> None:
-    whole = gram.build(kernels.RBF(), X)
+    whole = build(kernels.RBF(), X)
     first, second, again = (values(FixedSubset(5).expand(whole, np.random.default_rng(seed))) for seed in (1, 2, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
@@ -82,11 +94,13 @@ def test_restricted_and_detached_fourier_bases_keep_their_values(cols: Any, form
     assert restricted.n_terms == whole[:, cols].shape[1]
     assert detached.n_rows == 0
     np.testing.assert_allclose(values(restricted), whole[:, cols], atol=1e-14)
-    np.testing.assert_allclose(values(detached.at(FORMATS[form](X))), whole, atol=1e-14)
+    np.testing.assert_allclose(values(detached.at(as_rows(FORMATS[form](X)))), whole, atol=1e-14)
     V = np.random.default_rng(1).standard_normal((restricted.n_terms, 2))
     rows = np.array([30, 2, 2])
     np.testing.assert_allclose(basis.product(rows, cols, V), whole[rows][:, cols] @ V, atol=1e-13)
-    np.testing.assert_allclose(restricted.threaded(2).product(EVERY, EVERY, V), whole[:, cols] @ V, atol=1e-13)
+    np.testing.assert_allclose(
+        restricted.with_workers(Threads(2)).product(EVERY, EVERY, V), whole[:, cols] @ V, atol=1e-13
+    )
 
 
 def test_a_tiny_budget_changes_no_fourier_product() -> None:
@@ -107,7 +121,7 @@ def test_dense_and_sparse_rows_have_the_same_fourier_features() -> None:
 def test_sparse_queries_of_a_dense_fourier_basis_are_refused_or_understood() -> None:
     basis = expanded(RandomFourier(50))
     with suppress(ValueError):
-        np.testing.assert_allclose(values(basis.at(sparse.csr_array(X))), values(basis), atol=1e-12)
+        np.testing.assert_allclose(values(basis.at(as_rows(sparse.csr_array(X)))), values(basis), atol=1e-12)
 
 
 def test_names_and_objects_resolve_to_expansions() -> None:

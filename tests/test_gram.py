@@ -21,9 +21,22 @@ from numba import njit
 from scipy import sparse
 
 from dsekl import gram, kernels
-from dsekl.gram.csr import SparseGram
 from dsekl.gram.dense import DenseGram
-from tests.oracles import CASE, EVERY, FORMATS, KERNEL_CASES, PRECISIONS, assert_close, gammas, histograms
+from dsekl.gram.sparse import SparseGram
+from dsekl.rows import as_rows
+from dsekl.workers import Threads
+from tests.oracles import (
+    CASE,
+    EVERY,
+    FORMATS,
+    KERNEL_CASES,
+    PRECISIONS,
+    as_rows_of,
+    assert_close,
+    build,
+    gammas,
+    histograms,
+)
 
 every_kernel = pytest.mark.parametrize("case", KERNEL_CASES, ids=str)
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
@@ -42,7 +55,7 @@ INDICES = {
 
 
 def built(case: Any, form: str, precision: str, points: Any = X, **options: Any) -> Any:
-    return gram.build(case.kernel, FORMATS[form](points), gammas(points.shape[1]), precision, **options)
+    return build(case.kernel, FORMATS[form](points), gammas(points.shape[1]), precision, **options)
 
 
 def weights(n: int, n_outputs: int, seed: int = 0) -> Any:
@@ -54,7 +67,7 @@ def weights(n: int, n_outputs: int, seed: int = 0) -> Any:
 @every_format
 def test_blocks_and_products_are_those_of_plain_numpy(case: Any, precision: str, form: str) -> None:
     K = case.reference(QUERIES, X, gammas())
-    queried = built(case, form, precision).at(FORMATS[form](QUERIES))
+    queried = built(case, form, precision).at(as_rows(FORMATS[form](QUERIES)))
     assert (queried.n_rows, queried.n_terms) == K.shape
     assert_close(queried.block(EVERY, EVERY), K, precision)
     assert queried.block(EVERY, EVERY).dtype == precision
@@ -73,7 +86,7 @@ def test_blocks_and_products_are_those_of_plain_numpy(case: Any, precision: str,
 def test_any_rows_and_cols_can_be_chosen(rows: str, cols: str, precision: str, form: str) -> None:
     case = CASE["matern32"]
     chosen_rows, chosen_cols = INDICES[rows], INDICES[cols]
-    queried = built(case, form, precision).at(FORMATS[form](QUERIES))
+    queried = built(case, form, precision).at(as_rows(FORMATS[form](QUERIES)))
     K = case.reference(QUERIES, X, gammas())[chosen_rows][:, chosen_cols]
     V, U = weights(K.shape[1], 2), weights(K.shape[0], 2)
     assert_close(queried.block(chosen_rows, chosen_cols), K, precision)
@@ -90,7 +103,7 @@ def test_a_detached_gram_has_no_rows_and_the_same_values_at_new_ones(form: str) 
     detached = whole.detached()
     assert detached.n_rows == 0
     assert detached.n_terms == whole.n_terms
-    np.testing.assert_array_equal(detached.at(FORMATS[form](X)).block(EVERY, EVERY), whole.block(EVERY, EVERY))
+    np.testing.assert_array_equal(detached.at(as_rows(FORMATS[form](X))).block(EVERY, EVERY), whole.block(EVERY, EVERY))
 
 
 @every_format
@@ -122,7 +135,7 @@ def test_results_do_not_depend_on_the_number_of_threads(case: Any, precision: st
     alone = built(case, form, precision, histograms(701))
     V = weights(701, 2)
     for n_threads in (2, 3, 7):
-        shared = alone.threaded(n_threads)
+        shared = alone.with_workers(Threads(n_threads))
         for name in ("product", "transposed_product"):
             np.testing.assert_array_equal(getattr(shared, name)(EVERY, EVERY, V), getattr(alone, name)(EVERY, EVERY, V))
         np.testing.assert_array_equal(shared.block(EVERY, EVERY), alone.block(EVERY, EVERY))
@@ -136,7 +149,7 @@ def test_a_twin_far_from_the_origin_is_at_distance_zero(n_features: int, precisi
     points = (
         np.random.default_rng(0).standard_normal((200, n_features)) + np.where(np.arange(200) % 2, 1e2, -1e2)[:, None]
     )
-    K = gram.build(kernels.Matern(0.5), FORMATS[form](points), 1 / n_features, precision).block(EVERY, EVERY)
+    K = build(kernels.Matern(0.5), FORMATS[form](points), 1 / n_features, precision).block(EVERY, EVERY)
     np.testing.assert_array_equal(np.diag(K), 1)
 
 
@@ -145,7 +158,7 @@ def test_a_twin_far_from_the_origin_is_at_distance_zero(n_features: int, precisi
 @pytest.mark.parametrize("name", ["laplacian", "chi2"])
 def test_kernel_values_of_distances_do_not_pass_one(name: str, precision: str, form: str) -> None:
     points = 10 * histograms(60, 300)
-    K = gram.build(CASE[name].kernel, FORMATS[form](points), 1.0, precision).block(EVERY, EVERY)
+    K = build(CASE[name].kernel, FORMATS[form](points), 1.0, precision).block(EVERY, EVERY)
     assert K.max() <= 1
 
 
@@ -160,21 +173,21 @@ def test_centring_keeps_float32_accurate_far_from_the_origin(name: str) -> None:
 def test_points_whose_squared_distance_overflows_are_refused_or_far_apart(form: str) -> None:
     points = np.array([[0.0], [1e20], [-1e20]])
     with suppress(ValueError):
-        K = gram.build(kernels.RBF(), FORMATS[form](points), 1.0, "float32").block(EVERY, EVERY)
+        K = build(kernels.RBF(), FORMATS[form](points), 1.0, "float32").block(EVERY, EVERY)
         np.testing.assert_allclose(K[~np.eye(3, dtype=bool)], 0, atol=1e-30)
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "chi2"])
 def test_repeated_entries_of_a_sparse_row_add_up(name: str) -> None:
     repeated = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
-    found = gram.build(CASE[name].kernel, repeated, 0.1, "float64").block(EVERY, EVERY)
+    found = build(CASE[name].kernel, repeated, 0.1, "float64").block(EVERY, EVERY)
     assert_close(found, CASE[name].reference(repeated.toarray(), repeated.toarray(), 0.1), "float64")
 
 
 def test_sparse_queries_of_a_dense_gram_are_refused_or_understood() -> None:
     whole = built(CASE["rbf"], "dense", "float64", X + 1.0)
     with suppress(ValueError):
-        found = whole.at(sparse.csr_array(QUERIES)).block(EVERY, EVERY)
+        found = whole.at(as_rows(sparse.csr_array(QUERIES))).block(EVERY, EVERY)
         assert_close(found, CASE["rbf"].reference(QUERIES, X + 1.0, gammas()), "float64")
 
 
@@ -182,11 +195,11 @@ def test_sparse_queries_of_a_dense_gram_are_refused_or_understood() -> None:
 def test_dense_rows_that_are_mostly_zero_are_walked_like_sparse_ones(name: str) -> None:
     rng = np.random.default_rng(0)
     pixels = rng.uniform(size=(200, 300)) * (rng.uniform(size=(200, 300)) < 0.15)
-    found = gram.build(CASE[name].kernel, pixels, 0.1, "float64")
+    found = build(CASE[name].kernel, pixels, 0.1, "float64")
     assert isinstance(found, SparseGram)
     assert_close(found.block(EVERY, EVERY), CASE[name].reference(pixels, pixels, 0.1), "float64")
     queries = np.vstack([pixels[:3] + 0.5, np.zeros((1, 300))])
-    assert_close(found.at(queries).block(EVERY, EVERY), CASE[name].reference(queries, pixels, 0.1), "float64")
+    assert_close(found.at(as_rows(queries)).block(EVERY, EVERY), CASE[name].reference(queries, pixels, 0.1), "float64")
 
 
 @pytest.mark.parametrize("what", ["filled", "narrow", "far from 0"])
@@ -199,7 +212,7 @@ def test_other_dense_rows_stay_dense(what: str) -> None:
         points = points[:, :20]
     else:
         points[:, 0] += 2000.0
-    assert isinstance(gram.build(kernels.RBF(), points, 0.1), DenseGram)
+    assert isinstance(build(kernels.RBF(), points, 0.1), DenseGram)
 
 
 @every_format
@@ -251,7 +264,7 @@ def shared_letters(a: Any, b: Any) -> Any:
 def structured(kind: str, budget: int = 2**28) -> tuple[Any, Any]:
     K = shared_letters(WORDS, WORDS)
     kernel = kernels.ObjectKernel(shared_letters) if kind == "strings" else kernels.Precomputed()
-    return gram.build(kernel, WORDS if kind == "strings" else K, budget=budget), K
+    return build(kernel, WORDS if kind == "strings" else K, budget=budget), K
 
 
 @pytest.mark.parametrize("kind", ["strings", "precomputed"])
@@ -265,7 +278,7 @@ def test_objects_and_precomputed_matrices_have_the_same_products(kind: str, rows
     np.testing.assert_allclose(whole.product(chosen, cols, V), part @ V, atol=1e-12)
     np.testing.assert_allclose(whole.transposed_product(chosen, cols, U), part.T @ U, atol=1e-12)
     kept = whole.restricted(cols).detached()
-    queries = WORDS[:9] if kind == "strings" else K[:9]
+    queries = as_rows_of(whole.kernel, WORDS[:9] if kind == "strings" else K[:9])
     assert (kept.n_rows, kept.n_terms) == (0, 4)
     np.testing.assert_allclose(kept.at(queries).product(EVERY, EVERY, V), K[:9][:, cols] @ V, atol=1e-12)
 
@@ -277,7 +290,7 @@ def counted_words(budget: int) -> tuple[Any, list[int]]:
         asked.append(len(a) * len(b))
         return shared_letters(a, b)
 
-    return gram.build(kernels.ObjectKernel(counted), WORDS, budget=budget), asked
+    return build(kernels.ObjectKernel(counted), WORDS, budget=budget), asked
 
 
 def test_a_function_of_objects_is_asked_for_blocks_within_the_budget() -> None:
@@ -304,7 +317,7 @@ def test_a_function_of_objects_is_never_asked_for_an_empty_block() -> None:
     ],
 )
 def test_a_function_with_bad_blocks_is_named_with_the_fix(function: Any, named: list[str]) -> None:
-    whole = gram.build(kernels.ObjectKernel(function), WORDS)
+    whole = build(kernels.ObjectKernel(function), WORDS)
     for pattern in ("kernel=<function", *named):
         with pytest.raises(ValueError, match=pattern):
             whole.product(EVERY, np.arange(4), weights(4, 1))
@@ -331,7 +344,7 @@ def test_threads_may_compile_new_kernels_at_once() -> None:
     functions = [njit(lambda s, power=power: (1 + s) ** -power) for power in (1, 2, 3, 4)]
 
     def run(function: Any) -> Any:
-        return gram.build(kernels.Radial(function), X, 1.0, "float64").block(EVERY, EVERY)
+        return build(kernels.Radial(function), X, 1.0, "float64").block(EVERY, EVERY)
 
     with ThreadPoolExecutor(4) as pool:
         for power, found in enumerate(pool.map(run, functions), start=1):
@@ -344,12 +357,11 @@ import numpy as np
 from numba.core.registry import CPUDispatcher
 from scipy import sparse
 from dsekl import gram, kernels
-from dsekl.gram.csr import SparseGram
-from dsekl.gram.dense import DenseGram
+from dsekl.rows import as_rows
 
 X = np.eye(9, 4)
 for points in (X, sparse.csr_array(X)):
-    gram.build(kernels.RBF(), points).product(slice(None), slice(None), np.ones((9, 1)))
+    gram.build(kernels.RBF(), as_rows(points)).product(slice(None), slice(None), np.ones((9, 1)))
 ours = [module for name, module in sys.modules.items() if name.startswith("dsekl")]
 functions = {f for module in ours for f in vars(module).values() if isinstance(f, CPUDispatcher)}
 count = lambda kind: sum(sum(getattr(f.stats, kind).values()) for f in functions)

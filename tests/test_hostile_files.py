@@ -169,26 +169,26 @@ def with_shape(name: str, shape: list[int], offsets: list[int] | None = None) ->
 
 HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda content: b"", "too short"),
-    "text": (lambda content: b"a,b,c\n1,2,3\n" * 10, "damaged, or no file of dsekl"),
-    "pickle": (lambda content: b"\x80\x05\x95" + bytes(50), "damaged, or no file of dsekl"),
-    "half": (lambda content: content[: len(content) // 2], "damaged"),
-    "one byte less": (lambda content: content[:-1], "damaged"),
-    "one byte more": (lambda content: content + b"\0", "damaged"),
-    "huge header": (lambda content: struct.pack("<Q", 2**62) + content[8:], "damaged"),
-    "petabytes": (with_shape("basis.data", [2**50, 2]), "damaged"),
-    "petabytes at once": (with_shape("basis.data", [2**50, 2], [0, 2**54]), "damaged"),
-    "overflowing": (with_shape("basis.data", [2**62, 2**62]), "damaged"),
-    "backwards": (with_shape("basis.data", [63, 2], [2**20, 0]), "damaged"),
-    "bit of data": (lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:], "is damaged: its checksum"),
+    "text": (lambda content: b"a,b,c\n1,2,3\n" * 10, "not a dsekl file, or corrupted"),
+    "pickle": (lambda content: b"\x80\x05\x95" + bytes(50), "not a dsekl file, or corrupted"),
+    "half": (lambda content: content[: len(content) // 2], "not a dsekl file, or corrupted"),
+    "one byte less": (lambda content: content[:-1], "not a dsekl file, or corrupted"),
+    "one byte more": (lambda content: content + b"\0", "not a dsekl file, or corrupted"),
+    "huge header": (lambda content: struct.pack("<Q", 2**62) + content[8:], "not a dsekl file, or corrupted"),
+    "petabytes": (with_shape("basis.data", [2**50, 2]), "not a dsekl file, or corrupted"),
+    "petabytes at once": (with_shape("basis.data", [2**50, 2], [0, 2**54]), "not a dsekl file, or corrupted"),
+    "overflowing": (with_shape("basis.data", [2**62, 2**62]), "not a dsekl file, or corrupted"),
+    "backwards": (with_shape("basis.data", [63, 2], [2**20, 0]), "not a dsekl file, or corrupted"),
+    "bit of data": (lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:], "corrupted: its checksum"),
     "newer": (renamed('"format":1', '"format":99'), "format 99, and this dsekl reads up to"),
     "no version": (renamed('"format":1', '"format":true'), "no version"),
     "NaN": (renamed('"kernel_tol":1e-06', '"kernel_tol":NaN'), "NaN is no number of JSON"),
     "twice": (renamed('"kernel_tol":1e-06', '"kernel_tol":1e-06,"kernel_tol":1e-06'), "stands twice"),
     "deep": (renamed('"kernel_tol":1e-06', '"kernel_tol":' + "[" * 10**5 + "]" * 10**5), "RecursionError"),
-    "digits": (renamed('"kernel_tol":1e-06', '"kernel_tol":' + "9" * 10**5), "makes no sense"),
+    "digits": (renamed('"kernel_tol":1e-06', '"kernel_tol":' + "9" * 10**5), "is not valid"),
     "parameter": (renamed('"kernel_tol":1e-06', '"kernel_tol":7.0'), "kernel_tol"),
-    "class": (renamed('"class":"DSEKLClassifier"', '"class":"subprocess.Popen"'), "makes no sense"),
-    "kernel": (renamed('"object":"Matern"', '"object":"builtins.eval"'), "makes no sense"),
+    "class": (renamed('"class":"DSEKLClassifier"', '"class":"subprocess.Popen"'), "is not valid"),
+    "kernel": (renamed('"object":"Matern"', '"object":"builtins.eval"'), "is not valid"),
     "attribute": (renamed('"n_iter_"', '"__class__"'), "no fitted attribute"),
     "method": (renamed('"n_iter_"', '"predict"'), "no fitted attribute"),
     "checkpoint": (renamed('"kind":"model"', '"kind":"checkpoint"'), "it is a checkpoint"),
@@ -222,7 +222,7 @@ def test_indices_that_leave_the_data_are_refused(tmp_path: Path) -> None:
         indices = arrays[f"basis.{name}"]
         indices[len(indices) // 2] = entry
         dsekl.persistence.write(path, header, arrays)
-        with pytest.raises(ModelFileError, match="makes no sense"):
+        with pytest.raises(ModelFileError, match="is not valid"):
             dsekl.load(path)
 
 
@@ -235,7 +235,7 @@ def test_arrays_that_do_not_fit_each_other_are_refused(name: str, shape: tuple[i
     assert arrays[name].shape != shape
     arrays[name] = np.ones(shape, dtype=arrays[name].dtype)
     dsekl.persistence.write(tmp_path / "m.dsekl", header, arrays)
-    with pytest.raises(ModelFileError, match="makes no sense"):
+    with pytest.raises(ModelFileError, match="is not valid"):
         dsekl.load(tmp_path / "m.dsekl")
 
 
@@ -259,5 +259,5 @@ def test_a_damaged_checkpoint_is_refused_or_the_one_that_was_written(traced: Pat
 
 def test_other_peoples_safetensors_are_told_apart(tmp_path: Path) -> None:
     save_file({"weights": np.zeros(3)}, tmp_path / "net.safetensors")
-    with pytest.raises(ModelFileError, match="none of dsekl's"):
+    with pytest.raises(ModelFileError, match="a safetensors file, but not of dsekl"):
         dsekl.load(tmp_path / "net.safetensors")

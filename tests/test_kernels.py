@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import Matern, RationalQuadratic
 from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
-from dsekl import gram, kernels
+from dsekl import kernels
 from dsekl.kernels.elementary import FAST, decay
 from tests.oracles import (
     CASE,
@@ -26,6 +26,7 @@ from tests.oracles import (
     SPECTRAL_CASES,
     assert_close,
     assert_refused,
+    build,
     chi_squared_distance,
     first_part,
     gammas,
@@ -37,7 +38,7 @@ from tests.oracles import (
 
 
 def block(kernel: Any, X: Any, gamma: Any, precision: str = "float64") -> Any:
-    return gram.build(kernel, X, gamma, precision).block(EVERY, EVERY)
+    return build(kernel, X, gamma, precision).block(EVERY, EVERY)
 
 
 GAMMA = 0.3

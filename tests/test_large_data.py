@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 from dsekl import DSEKLClassifier, DSEKLRegressor, load
-from dsekl.estimators.identity import digest
 from dsekl.gram import stored_points
 from dsekl.gram.placement import Placement
 from dsekl.gram.stored_order import stored_in_order
 from dsekl.gram.stored_points import StoredPoints
 from dsekl.gram.tree import spatial_order
 from dsekl.kernels import RBF
-from dsekl.metric import choice, descent
+from dsekl.metric import descent
+from dsekl.rows import StoredRows, as_rows, mapping_of, store
+from dsekl.search import regions
 from dsekl.solvers import DoublyStochastic, SharedMemory
-from dsekl.stored import StoredRows, mapping_of, store
+from dsekl.workers import Threads
 
 N_ROWS, N_FEATURES = 7_000, 12
 
@@ -45,7 +46,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let products read so few rows at a time that a small file takes many reads, and learn the metric in few steps."""
     monkeypatch.setattr(stored_points, "HELD_BYTES", 2**15)
     monkeypatch.setattr(descent, "N_STEPS", 10)
-    monkeypatch.setattr(choice, "REGION_ROWS", 1_000)
+    monkeypatch.setattr(regions, "REGION_ROWS", 1_000)
 
 
 MODELS = {
@@ -116,9 +117,11 @@ def test_part_of_a_mapped_array_is_mapped_too(tmp_path: Path, small_pieces: None
 def test_the_order_in_a_file_is_that_of_the_tree(budget: int, tmp_path: Path) -> None:
     X, _ = clusters(30_000)
     X[:, 0] = np.round(X[:, 0])  # values that no cut may part
-    placement = Placement.of(RBF(), 0.3, X, "float32")
+    placement = Placement.of(RBF(), 0.3, as_rows(X), "float32")
     order, leaf = spatial_order(placement.dense(X))
-    points, found_order, found_leaf = stored_in_order(placement, store(np.asarray(mapped(tmp_path, X))), budget, 2)
+    points, found_order, found_leaf = stored_in_order(
+        placement, store(np.asarray(mapped(tmp_path, X))), budget, Threads(2)
+    )
     assert np.array_equal(found_order, order)
     assert np.array_equal(found_leaf, leaf)
     assert np.array_equal(points[:], placement.dense(X)[order])
@@ -139,7 +142,7 @@ def test_stored_rows_are_indexed_like_an_array(tmp_path: Path) -> None:
         assert np.array_equal(rows[wanted], X[wanted])
         assert np.array_equal(rows[wanted, 5], X[wanted, 5])
     assert np.array_equal(rows[some[0]], X[some[0]])
-    part = rows.subset(some).subset(slice(10, 50))
+    part = rows.take(some).take(slice(10, 50))
     assert part.shape == (40, N_FEATURES)
     assert np.array_equal(part[::-1], X[some[10:50]][::-1])
     assert np.array_equal(np.asarray(part), X[some[10:50]])
@@ -150,9 +153,9 @@ def test_a_model_outlives_the_file_and_can_be_saved(tmp_path: Path, small_pieces
     model = DSEKLClassifier(gamma=0.3, C=0.01, random_state=0, memory_budget=1, warm_start=True)
     model.fit(mapped(tmp_path, X), y)
     (tmp_path / "rows.npy").unlink()
-    assert isinstance(model.basis_.col_points, StoredPoints)
+    assert isinstance(model.model_.gram.col_points, StoredPoints)
     copy = pickle.loads(pickle.dumps(model))
-    assert not isinstance(copy.basis_.col_points, StoredPoints)
+    assert not isinstance(copy.model_.gram.col_points, StoredPoints)
     assert np.array_equal(copy.decision_function(X), model.decision_function(X))
     model.save(tmp_path / "model.dsekl")
     assert np.array_equal(load(tmp_path / "model.dsekl").decision_function(X), model.decision_function(X))
@@ -160,10 +163,10 @@ def test_a_model_outlives_the_file_and_can_be_saved(tmp_path: Path, small_pieces
 
 def test_rows_in_a_file_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
     X, _ = clusters()
-    assert digest(store(mapped(tmp_path, X))) == digest(X)
+    assert store(mapped(tmp_path, X)).digest() == as_rows(X).digest()
     X[-1, -1] += 1
-    assert digest(store(mapped(tmp_path, X))) == digest(X)
-    assert digest(X) != digest(clusters()[0])
+    assert store(mapped(tmp_path, X)).digest() == as_rows(X).digest()
+    assert as_rows(X).digest() != as_rows(clusters()[0]).digest()
 
 
 def test_changes_that_are_in_memory_alone_are_kept(tmp_path: Path) -> None:

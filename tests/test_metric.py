@@ -20,9 +20,11 @@ from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern, Pairwise
 from dsekl.metric import importances
 from dsekl.metric.descent import Learner
-from dsekl.metric.gradient import neighbour_loss
-from dsekl.metric.regions import draw_regions, draw_splits
+from dsekl.metric.neighbours import neighbour_loss
 from dsekl.metric.scales import spreads
+from dsekl.rows import as_rows
+from dsekl.search import draw_regions, draw_splits
+from dsekl.workers import ALONE, Threads
 
 DISTANCES = pytest.mark.parametrize("pairwise", [Pairwise.SQUARED_DISTANCE, Pairwise.MANHATTAN])
 
@@ -54,7 +56,7 @@ def scaled(data: dict[str, Any], gamma: Any, pairwise: Pairwise) -> dict[str, An
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_the_gradient_is_the_derivative(pairwise: Pairwise, n_outputs: int) -> None:
     data, gamma = batch(n_outputs), np.array([0.3, 1.0, 2.0, 0.05])
-    loss, gradient = neighbour_loss(**scaled(data, gamma, pairwise), pairwise=pairwise, n_threads=2)
+    loss, gradient = neighbour_loss(**scaled(data, gamma, pairwise), pairwise=pairwise, workers=Threads(2))
     assert loss == pytest.approx(weighted_mean_error(data, gamma, pairwise), rel=1e-6)
     for k in range(4):
         step = np.exp(1e-5 * (np.arange(4) == k))
@@ -66,7 +68,7 @@ def test_the_gradient_is_the_derivative(pairwise: Pairwise, n_outputs: int) -> N
 def test_rows_far_from_every_column_take_the_nearest(pairwise: Pairwise) -> None:
     data = batch(1)
     data["rows"] = data["rows"] + 1e3
-    loss, gradient = neighbour_loss(**data, pairwise=pairwise, n_threads=1)
+    loss, gradient = neighbour_loss(**data, pairwise=pairwise, workers=ALONE)
     assert np.isfinite(loss)
     assert np.isfinite(gradient).all()
 
@@ -77,7 +79,8 @@ def test_units_of_columns() -> None:
     heavy = np.concatenate([normal[:3990], 1e6 * np.ones(10)])
     rare = (rng.uniform(size=4000) < 0.01).astype(float)
     lonely = np.concatenate([np.zeros(3999), [7.0]])
-    units = spreads(np.column_stack([normal, 1e5 * normal, heavy, rare, np.ones(4000), lonely + rare]), manhattan=False)
+    columns = np.column_stack([normal, 1e5 * normal, heavy, rare, np.ones(4000), lonely + rare])
+    units = spreads(as_rows(columns), Pairwise.SQUARED_DISTANCE)
     assert units[0] == pytest.approx(1.0, rel=0.1)
     assert units[1] == pytest.approx(1e10 * units[0])
     assert units[2] == pytest.approx(1.0, rel=0.1)
@@ -214,14 +217,14 @@ def test_a_given_C_is_kept_and_auto_chooses_one() -> None:
     [(dict(kernel="linear"), np.eye(150)), (dict(), sparse.csr_array(np.eye(150)))],
 )
 def test_what_cannot_be_learned_is_said(settings: dict[str, Any], X: Any) -> None:
-    with pytest.raises(ValueError, match=r"gamma='learn' needs dense rows and a kernel of weighted distances"):
+    with pytest.raises(ValueError, match=r"gamma='learn' needs dense rows and a distance-based \(stationary\) kernel"):
         DSEKLClassifier(gamma="learn", **settings).fit(X, np.arange(150) % 2)
     assert not hasattr(DSEKLClassifier(**settings).fit(X, np.arange(150) % 2), "feature_importances_")
 
 
 def test_importances_are_shares_of_the_distance() -> None:
     X = np.random.default_rng(0).standard_normal((5000, 2)) * [1.0, 10.0]
-    found = importances(np.array([1.0, 0.01]), X, Pairwise.SQUARED_DISTANCE)
+    found = importances(np.array([1.0, 0.01]), as_rows(X), Pairwise.SQUARED_DISTANCE)
     np.testing.assert_allclose(found, [0.5, 0.5], atol=0.03)
 
 

@@ -96,7 +96,7 @@ def assert_same(loaded: Any, model: Any, X: Any) -> None:
         assert ours.dtype == theirs.dtype
     before, after = vars(model), vars(loaded)
     assert set(after) == {name for name in before if name != "_state"}
-    for name in set(after) - {"basis_"}:
+    for name in set(after) - {"model_"}:
         np.testing.assert_equal(after[name], before[name]) if name.endswith("_") else None
         assert type(after[name]) is type(before[name])
 

@@ -8,15 +8,12 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
+from dsekl.solvers import DualAscent
+from tests.problems import different_solvers
 
-SOLVERS = [
-    DualAscent(),
-    DoublyStochastic(n_rows=50, n_cols=50),
-    SharedMemory(n_rows=100, n_cols=100),
-    SharedMemory(gradient="local"),
+ESTIMATORS = [
+    kind(solver=solver, random_state=0) for kind in (DSEKLClassifier, DSEKLRegressor) for solver in different_solvers()
 ]
-ESTIMATORS = [kind(solver=solver, random_state=0) for kind in (DSEKLClassifier, DSEKLRegressor) for solver in SOLVERS]
 
 RANDOM_STEPS = (
     "a row of weight 2 and two equal rows are drawn with the same probability, but not at the same steps, so the two "

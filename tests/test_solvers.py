@@ -12,10 +12,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses
+from dsekl import DSEKLClassifier, DSEKLRegressor, losses
 from dsekl.kernels import RBF
 from dsekl.solvers import DoublyStochastic, Problem, SharedMemory
-from dsekl.solvers.gradient import data_gradient, safe_step
+from dsekl.solvers.block_gradient import data_gradient, safe_step
+from dsekl.workers import ALONE, Threads
+from tests.oracles import build
 from tests.problems import xor
 
 ALL_LOSSES = ["hinge", "squared_hinge", "logistic", "squared", "epsilon_insensitive", "huber", "quantile"]
@@ -27,8 +29,8 @@ def make_problem(loss: str, n: int = 60, n_outputs: int = 2, C: float = 0.5, n_t
     task = "classification" if loss in ("hinge", "squared_hinge", "logistic") else "regression"
     targets = rng.standard_normal((n, n_outputs))
     targets = np.sign(targets) if task == "classification" else targets
-    basis = gram.build(RBF(), X, 0.5, "float64", n_threads=n_threads)
-    return Problem(basis, targets, rng.uniform(0.5, 2.0, n), losses.resolve(loss, task), C, n_threads)
+    gram = build(RBF(), X, 0.5, "float64", n_threads=n_threads)
+    return Problem(gram, targets, rng.uniform(0.5, 2.0, n), losses.resolve(loss, task), C, Threads(n_threads))
 
 
 @pytest.mark.parametrize("loss", ALL_LOSSES)
@@ -37,7 +39,7 @@ def test_the_block_gradient_is_that_of_the_sampled_objective(loss: str) -> None:
     rng = np.random.default_rng(1)
     rows, cols = rng.integers(0, 60, 20), rng.permutation(60)[:15]
     coef = rng.standard_normal((15, 2))
-    columns = problem.basis.columns(cols)
+    columns = problem.gram.columns(cols)
 
     def objective(c: Any) -> float:
         f = columns.block(rows) @ c
@@ -64,7 +66,7 @@ def test_one_step_of_algorithm_1_is_the_papers_update() -> None:
     rows, cols = twin.integers(0, 40, 40, dtype=np.intp), twin.choice(40, 10, replace=False, shuffle=False)
     next(solver.epoch(problem, state))
 
-    K = problem.basis.block(rows, cols)
+    K = problem.gram.block(rows, cols)
     slope = problem.weights[rows, None] * problem.loss.gradient(problem.targets[rows], K @ start[cols])
     expected = start.copy()
     expected[cols] -= 0.01 / 5 * (K.T @ slope + 2 / (problem.C * 40) * start[cols])
@@ -83,7 +85,7 @@ def test_one_epoch_of_algorithm_2_is_its_serial_pseudocode(reading: str) -> None
     twin = np.random.default_rng(5)
     row_order, col_order = twin.permutation(50), twin.permutation(50)
     coef, G = np.zeros((50, 2)), np.ones((50, 2))
-    K = problem.basis.block(slice(None), slice(None))
+    K = problem.gram.block(slice(None), slice(None))
     for rows in np.split(row_order, [20, 40]):
         gradient = np.zeros_like(coef)
         for cols in np.split(col_order, [15, 30, 45]):
@@ -115,8 +117,8 @@ def test_algorithm_2_without_the_pairs_out_of_reach_is_algorithm_2() -> None:
         return DSEKLClassifier(solver=solver, **common, **settings).fit(X, y)
 
     pruned, whole = fit(), fit(kernel_tol=0.0)
-    assert pruned._run.state.memory["prune"]
-    assert not whole._run.state.memory["prune"]
+    assert pruned._run.state.prune
+    assert not whole._run.state.prune
     # The two draw different batches of rows after their start, so their errors are compared and not their coefficients.
     np.testing.assert_array_equal(pruned.dual_coef_, fit(n_workers=3).dual_coef_)
     assert abs(pruned.score(X, y) - whole.score(X, y)) < 0.01
@@ -126,16 +128,16 @@ def test_a_pruned_gradient_of_algorithm_2_is_the_gradient() -> None:
     from dsekl.solvers.shared_memory import _global_gradients, _pruned_gradients
 
     X, y = xor(3000, seed=0)
-    basis: Any = gram.build(RBF(), X, gamma=100.0, dtype="float64", kernel_tol=1e-9)
-    targets = y[basis.order, None].astype(float)
-    problem = Problem(basis, targets, np.ones(3000), losses.Hinge(), 1.0, 1)
+    gram = build(RBF(), X, gamma=100.0, dtype="float64", kernel_tol=1e-9)
+    targets = y[gram.order, None].astype(float)
+    problem = Problem(gram, targets, np.ones(3000), losses.Hinge(), 1.0)
     rng = np.random.default_rng(1)
     coef = rng.standard_normal((3000, 1))
     rows = np.sort(rng.choice(3000, 500, replace=False))
     batches = [np.arange(0, 1700), np.arange(1700, 3000)]
-    columns = [basis.columns(cols) for cols in batches]
-    pruned, pruned_loss = _pruned_gradients(problem, rows, batches, columns, coef, 1)
-    whole, whole_loss = _global_gradients(problem, rows, batches, columns, coef, 1)
+    columns = [gram.columns(cols) for cols in batches]
+    pruned, pruned_loss = _pruned_gradients(problem, rows, batches, columns, coef, ALONE)
+    whole, whole_loss = _global_gradients(problem, rows, batches, columns, coef, ALONE)
     np.testing.assert_allclose(np.vstack(pruned), np.vstack(whole), atol=1e-5)
     assert pruned_loss == pytest.approx(whole_loss, rel=1e-6)
 
@@ -212,7 +214,7 @@ def test_divergence_names_a_step_size_that_converges() -> None:
 def test_a_safe_step_is_one_over_the_largest_curvature() -> None:
     problem = make_problem("squared", n=40)
     rows, cols = np.arange(40), np.arange(40)
-    K = problem.basis.block(rows, cols)
+    K = problem.gram.block(rows, cols)
     curvature = problem.weights.max() * np.linalg.eigvalsh(K.T @ K)[-1] + 2 * problem.penalty
     assert safe_step(problem, rows, cols) == pytest.approx(1 / curvature, rel=0.05)
 

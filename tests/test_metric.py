@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern, Pairwise
-from dsekl.metric import importances
+from dsekl.metric import Choice
 from dsekl.metric.descent import Learner
 from dsekl.metric.neighbours import neighbour_loss
 from dsekl.metric.scales import spreads
@@ -224,7 +224,8 @@ def test_what_cannot_be_learned_is_said(settings: dict[str, Any], X: Any) -> Non
 
 def test_importances_are_shares_of_the_distance() -> None:
     X = np.random.default_rng(0).standard_normal((5000, 2)) * [1.0, 10.0]
-    found = importances(np.array([1.0, 0.01]), as_rows(X), Pairwise.SQUARED_DISTANCE)
+    spread = spreads(as_rows(X), Pairwise.SQUARED_DISTANCE)
+    found = Choice(np.array([1.0, 0.01]), 1.0, "learned", 0.0, spread).importances
     np.testing.assert_allclose(found, [0.5, 0.5], atol=0.03)
 
 

@@ -19,13 +19,14 @@ from dsekl.cli.summary import most_important
 from dsekl.data import column_encodings, encoding, messages, sparse_encoding, target
 from dsekl.data.field_values import MISSING
 from dsekl.data.recipe import Options
-from dsekl.tuning import candidates, halving
+from dsekl.search import lattice, regions
+from dsekl.tuning import candidate, halving
 
 ROOT = Path(__file__).parent.parent
 PAGE = " ".join((ROOT / "docs" / "command-line.md").read_text().split())
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-WIDEST = candidates.WIDTH_STEP**candidates.WIDTH_STEPS
-LARGEST_C = candidates.C_STEP**candidates.C_STEPS
+WIDEST = lattice.WIDTH_STEP**candidate.WIDTH_STEPS
+LARGEST_C = lattice.C_STEP**candidate.C_STEPS
 DEFAULTS = fit.__defaults__ or ()
 
 
@@ -47,14 +48,14 @@ def default(name: str) -> Any:
         f"A share of {o.DEFAULT_VALIDATION} of the rows",
         f"none of fewer than {o.FEWEST_ROWS_TO_SPLIT} rows",
         f"every {default('checkpoint_interval'):g} seconds",
-        f"{(2 * candidates.WIDTH_STEPS + 1) * (2 * candidates.C_STEPS + 1)} pairs of gamma",
+        f"{(2 * candidate.WIDTH_STEPS + 1) * (2 * candidate.C_STEPS + 1)} pairs of gamma",
         f"times 1/{WIDEST:g} to {WIDEST:g}",
         f"times 1/{LARGEST_C:g} to {LARGEST_C:g}",
-        f"{halving.RUNGS_OF_REGIONS[0]} regions of at most {halving.REGION_ROWS:,} rows "
-        f"({halving.RIDGE_REGION_ROWS:,} for the squared loss)",
+        f"{halving.RUNGS_OF_REGIONS[0]} regions of at most {regions.REGION_ROWS:,} rows "
+        f"({regions.RIDGE_REGION_ROWS:,} for the squared loss)",
         f"the best third on {halving.RUNGS_OF_REGIONS[1]} regions",
         f"the best {halving.FINALISTS} on all rows",
-        f"Up to {halving.REGION_ROWS:,} rows are one region",
+        f"Up to {regions.REGION_ROWS:,} rows are one region",
     ],
 )
 def test_the_page_repeats_the_numbers_of_the_code(sentence: str) -> None:

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dsekl import persistence
 from dsekl.experiments import covertype, figure2, grid, maps, open_question, relatives_grid, speedup, table1
 from dsekl.experiments.block_diagonal import BlockDiagonal
 from dsekl.experiments.covertype_run import ALGORITHM_2, algorithm_2
@@ -79,8 +80,11 @@ def test_algorithm_2_on_covertype_resumes_to_the_bit(tmp_path: Path) -> None:
             algorithm_2(table, data, Settings(quick=True, epochs=epochs), tmp_path / f"{name}.npz")
         tables.append([{k: v for k, v in row.items() if k != "seconds"} for row in table.rows])
     assert str(tables[0]) == str(tables[1])
-    whole, parts = (np.load(tmp_path / f"{name}.npz", allow_pickle=False) for name in ("whole", "parts"))
-    assert all((whole[name] == parts[name]).all() for name in whole)
+    (whole, whole_arrays), (parts, parts_arrays) = (
+        persistence.read(tmp_path / f"{name}.npz") for name in ("whole", "parts")
+    )
+    assert whole == parts
+    np.testing.assert_equal(whole_arrays, parts_arrays)
     last = [row for row in tables[0] if row["model"] == ALGORITHM_2 and row["batch"] == 0][-1]
     assert last["epoch"] == 3
     assert last["evaluation_error"] < 0.06

@@ -223,7 +223,7 @@ def test_the_parameters_have_the_roles_that_the_page_lists() -> None:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the rooms that a file of dsekl imports from."""
+    """Yield the packages that a file of dsekl imports from."""
     place = path.relative_to(SOURCE).parts
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dsekl" and not node.level:
@@ -236,19 +236,19 @@ def imported(path: Path) -> Iterator[str]:
 def test_the_rooms_import_what_the_table_says() -> None:
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        found.setdefault(room, set()).update(imported(path))
+        package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        found.setdefault(package, set()).update(imported(path))
     from_the_top = {"DSEKLClassifier": "estimators", "DSEKLRegressor": "estimators", "load": "estimators"}
-    rooms = {
-        room: {from_the_top.get(name, name) for name in names} - {room}
-        for room, names in found.items()
-        if not room.startswith("__")
+    packages = {
+        package: {from_the_top.get(name, name) for name in names} - {package}
+        for package, names in found.items()
+        if not package.startswith("__")
     }
     listed = {
-        room.strip("`/").removesuffix(".py"): set(filter(None, names.split(", ")))
-        for room, _, names in lines_of_table("design/index", "room")
+        package.strip("`/").removesuffix(".py"): set(filter(None, names.split(", ")))
+        for package, _, names in lines_of_table("design/index", "package")
     }
-    assert listed == rooms
+    assert listed == packages
 
 
 def test_the_hops_of_a_default_fit_are_those_that_the_page_lists() -> None:

@@ -1,7 +1,7 @@
 """Products with the kernel matrix, made block by block and never held whole.
 
 ``build`` chooses the fused products for dense or sparse rows, or the plain ones for objects and precomputed matrices;
-solvers see the same ``Gram`` either way. The words of this room, from the large to the small:
+solvers see the same ``Gram`` either way. The words of this package, from the large to the small:
 
 ========= ================================================================================================
 point     a raw row, scaled by gamma and centred (``placement``)

@@ -48,14 +48,14 @@ class Placement:
     def dense(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the points of some rows in memory."""
         points = np.empty(rows.shape, dtype=self.dtype)
-        points[:] = (rows if self.center is None else rows - self.center) * self.scale
+        self._place(rows, points)
         return points
 
     def in_memory(self, rows: ArrayRows | CsrRows) -> NDArray[Any]:
         """Return the points of all rows, dense and contiguous, made a chunk at a time."""
         points = np.empty((len(rows), rows.n_features), dtype=self.dtype)
         for part in chunks_of(points.shape):
-            points[part] = self.dense(rows.dense(part))
+            self._place(rows.dense(part), points[part])
         return points
 
     def stored(self, X: StoredRows) -> StoredRows:
@@ -80,6 +80,9 @@ class Placement:
         points.sum_duplicates()
         points.data *= self.scale.astype(self.dtype)[points.indices]
         return points
+
+    def _place(self, rows: NDArray[Any], points: NDArray[Any]) -> None:
+        points[:] = (rows if self.center is None else rows - self.center) * self.scale
 
     def to_values(self) -> Values:
         """Return the placement for a file."""

@@ -91,16 +91,26 @@ def _opened(path: Location) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 @contextmanager
-def checking(path: Location) -> Iterator[None]:
-    """Turn what goes wrong with a file that is damaged, or says what no file of ours says, into ``ModelFileError``."""
+def checking(path: Location, fix: str = "") -> Iterator[None]:
+    """Turn what goes wrong with a file that is corrupted, or says what no file of ours says, into ``ModelFileError``.
+
+    ``fix`` ends the message: what the user can do.
+    """
     try:
         yield
-    except ModelFileError:
-        raise
+    except ModelFileError as error:
+        if not fix:
+            raise
+        raise ModelFileError(error.path, _with_fix(error.reason, fix)) from error
     except SafetensorError as error:
-        raise ModelFileError(path, f"not a dsekl file, or corrupted ({error})") from error
+        raise ModelFileError(path, _with_fix(f"not a dsekl file, or corrupted ({error})", fix)) from error
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(path, f"its content is not valid ({type(error).__name__}: {error})") from error
+        words = f"its content is not valid ({type(error).__name__}: {error})"
+        raise ModelFileError(path, _with_fix(words, fix)) from error
+
+
+def _with_fix(reason: str, fix: str) -> str:
+    return f"{reason}; {fix}" if fix else reason
 
 
 def _header(path: Location, file: Any) -> dict[str, Any]:

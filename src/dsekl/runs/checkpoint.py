@@ -18,13 +18,11 @@ from typing import Any
 from dsekl import persistence
 from dsekl.persistence import ModelFileError, decoded, encoded
 
-from .fields import from_values, to_values
+from .fields import from_values, generator, to_values
 from .identity import Identity
-from .run import Run, Settled
+from .run import FIX, Run, SavedState, Settled
 
 logger = logging.getLogger("dsekl")
-
-FIX = "delete the file, or give checkpoint another path"
 
 
 @dataclass
@@ -72,15 +70,12 @@ def read(path: Path, n_features: int) -> Run | None:
         raise ValueError(f"checkpoint={os.fspath(path)!r}: {path.parent} is no folder that can be written to; make it")
     if not path.exists():
         return None
-    try:
+    with persistence.checking(path, FIX):
         header, arrays = persistence.read(path)
-        with persistence.checking(path):
-            if header["kind"] != "checkpoint":
-                raise ModelFileError(path, f"it is a {header['kind']}, no checkpoint")
-            identity = Identity(header["parameters"], header["data"])
-            return _from_values(identity, decoded(header["run"], arrays, {}), n_features)
-    except ModelFileError as error:
-        raise ModelFileError(error.path, f"{error.reason}; {FIX}") from error
+        if header["kind"] != "checkpoint":
+            raise ModelFileError(path, f"it is a {header['kind']}, no checkpoint")
+        identity = Identity(dict(header["parameters"]), dict(header["data"]))
+        return _from_values(path, identity, decoded(header["run"], arrays, {}), n_features)
 
 
 def _to_values(run: Run) -> dict[str, Any]:
@@ -91,14 +86,17 @@ def _to_values(run: Run) -> dict[str, Any]:
         values["state"] = to_values(run.state)
         values["monitor"] = to_values(replace(run.monitor, earlier_seconds=run.monitor.seconds))
     elif run.saved is not None:
-        values |= run.saved
+        values |= {"state": run.saved.state, "monitor": run.saved.monitor}
     return values
 
 
-def _from_values(identity: Identity, values: dict[str, Any], n_features: int) -> Run:
+def _from_values(path: Path, identity: Identity, values: dict[str, Any], n_features: int) -> Run:
+    if type(values["seed"]) is not int or values["seed"] < 0:
+        raise ValueError(f"{values['seed']!r} is no seed")
     run = Run(seed=values["seed"], identity=identity)
     if values["settled"] is not None:
         run.settled = from_values(Settled, values["settled"], {"features": n_features}, "what was settled")
+        generator(run.settled.randomness, "what was settled's randomness")
     if values["state"] is not None:
-        run.saved = {"state": values["state"], "monitor": values["monitor"]}
+        run.saved = SavedState(path, values["state"], values["monitor"])
     return run

@@ -60,7 +60,7 @@ def _checked(hint: Any, value: Any, sizes: Mapping[str, int], name: str) -> Any:
         if plain is Annotated and isinstance(value, np.ndarray):
             return _array(get_args(kind)[1], value, sizes, name)
         if plain is np.random.Generator:
-            return _generator(value, name)
+            return generator(value, name)
         if isinstance(plain, type) and is_dataclass(plain):
             return from_values(plain, value, sizes, name)
         if plain is float and type(value) in (float, int):
@@ -85,7 +85,8 @@ def _array(form: Form, value: np.ndarray[Any, Any], sizes: Mapping[str, int], na
     return value
 
 
-def _generator(value: Any, name: str) -> np.random.Generator:
+def generator(value: Any, name: str) -> np.random.Generator:
+    """Return the random numbers in a state that was saved; ValueError if it is none."""
     rng = np.random.default_rng()
     try:
         rng.bit_generator.state = value

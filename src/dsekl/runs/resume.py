@@ -12,7 +12,7 @@ from pathlib import Path
 from . import checkpoint
 from .identity import Identity
 from .role import Role
-from .run import Run
+from .run import FIX, Run
 
 logger = logging.getLogger("dsekl")
 
@@ -35,9 +35,9 @@ def from_checkpoint(path: Path, identity: Identity, n_features: int, warm: bool)
         )
         raise ValueError(
             f"checkpoint={os.fspath(path)!r} is of an unfinished run that differs in {listed}; set that back to go on "
-            f"with it, or {checkpoint.FIX}"
+            f"with it, or {FIX}"
         )
-    epochs = 0 if run.saved is None else run.saved["state"].get("epoch", 0)
+    epochs = 0 if run.saved is None else run.saved.epoch
     logger.info("going on from checkpoint %s, %d epochs done", os.fspath(path), epochs)
     return run
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.persistence import checking
 from dsekl.solvers import Problem, Solver, State
 from dsekl.solvers.state import PerFeature
 from dsekl.workers import ALONE, Workers
@@ -18,6 +20,8 @@ from .identity import Identity
 from .monitor import Monitor
 
 Floats = NDArray[np.float64]
+
+FIX = "delete the file, or give checkpoint another path"
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,33 @@ class Nobody:
         return False
 
 
+@dataclass(frozen=True)
+class SavedState:
+    """State and monitor as a checkpoint file has them, not checked yet."""
+
+    path: Path
+    state: Any
+    monitor: Any
+
+    @property
+    def epoch(self) -> int:
+        """Epochs that were done, as far as the file can be believed."""
+        found = self.state.get("epoch") if isinstance(self.state, dict) else None
+        return found if isinstance(found, int) else 0
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run stopped, as far as the file can be believed."""
+        found = self.monitor.get("reason") if isinstance(self.monitor, dict) else None
+        return found if isinstance(found, str) else None
+
+    def checked(self, solver: Solver[Any], problem: Problem) -> tuple[State, Monitor]:
+        """Return the two as what the solver needs for the problem; ModelFileError names what cannot be."""
+        with checking(self.path, FIX):
+            state = from_values(solver.state_type, self.state, problem.sizes, "the state")
+            return state, from_values(Monitor, self.monitor, problem.sizes, "the monitor")
+
+
 @dataclass
 class Run:
     """One run: its seed, when it ends, who works and who watches; and where it stands."""
@@ -84,8 +115,8 @@ class Run:
     settled: Settled | None = None
     state: State | None = None
     monitor: Monitor | None = None
-    saved: dict[str, Any] | None = None
-    """Values of the state and the monitor in a checkpoint, until their problem is there to check them against."""
+    saved: SavedState | None = None
+    """State and monitor in a checkpoint, until their problem is there to check them against."""
     shape: tuple[int, ...] = ()
     """Rows and outputs."""
     solver: type | None = None
@@ -95,16 +126,15 @@ class Run:
     @property
     def finished(self) -> bool:
         """True for a run that came to its end, for good or for want of epochs."""
-        reason = (
-            self.monitor.reason if self.monitor is not None else ((self.saved or {}).get("monitor") or {}).get("reason")
-        )
+        reason = None if self.saved is None else self.saved.reason
+        if self.monitor is not None:
+            reason = self.monitor.reason
         return reason in ("tol", "validation", "max_epochs")
 
     def take_up(self, solver: Solver[Any], problem: Problem, rng: np.random.Generator) -> tuple[State, Monitor]:
         """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones."""
         if self.saved is not None:
-            self.state = from_values(solver.state_type, self.saved["state"], problem.sizes, "the state")
-            self.monitor = from_values(Monitor, self.saved["monitor"], problem.sizes, "the monitor")
+            self.state, self.monitor = self.saved.checked(solver, problem)
             self.saved = None
         if self.state is None:
             self.state = solver.start(problem, rng)

@@ -90,8 +90,8 @@ def compare(other: Path, rounds: int) -> None:
     publish(
         "Beside the version before",
         "DSEKL_DATA=... python benchmarks/versions.py OTHER/src",
-        f"{versions[0]} and {versions[1]} in turns, {rounds} rounds (three times as many for the product); the ratio is "
-        "the median of the ratios within a round.\n\n"
+        f"{versions[0]} and {versions[1]} in turns, {rounds} rounds (three times as many for the product); the ratio "
+        "is the median of the ratios within a round.\n\n"
         + table(["", "before, s", "now, s", "now / before", "error before", "error now"], rows),
     )
 

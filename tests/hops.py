@@ -3,8 +3,8 @@
 ``python -m tests.hops`` fits a small table with all defaults and prints every call from one file of dsekl into a
 function of another, until the first step of the solver. A call counts once, however often it is made. Left out is what
 nobody looks up: properties, special methods, lambdas, progress, and the modules ``compiled`` and ``workers``. The main
-line is the calls made by the estimator, the model, the run and the solver; the others are made within a package that one
-hop of the main line has entered: the metric, the gram, a block of the dual.
+line is the calls made by the estimator, the model, the run and the solver; the others are made within a package that
+one hop of the main line has entered: the metric, the gram, a block of the dual.
 """
 
 from __future__ import annotations

@@ -91,9 +91,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _begin(self, machine: Machine, examples: Examples) -> Run:
         """Return the run that a fit goes on with, or a new one."""
-        # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
-        last: Run | None = self.__dict__.pop("_run", None)
-        last = last if self.warm_start else None
+        last: Run | None = vars(self).get("_run") if self.warm_start else None
         path = None if self.checkpoint is None else Path(os.fspath(self.checkpoint))
         run, shape, solver = None, examples.targets.shape, type(machine.solver)
         identity = self._identity(examples) if self.warm_start or path is not None else None
@@ -103,6 +101,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             run = resume.from_last_fit(last, identity, shape, solver, self._roles)
         if run is None:
             run = Run(seed_of(self.random_state), identity=identity)
+        # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
+        self.__dict__.pop("_run", None)
         run.shape, run.solver = shape, solver
         run.stopping = Stopping(
             self.tol,

@@ -63,13 +63,15 @@ def _checked(hint: Any, value: Any, sizes: Mapping[str, int], name: str) -> Any:
             return generator(value, name)
         if isinstance(plain, type) and is_dataclass(plain):
             return from_values(plain, value, sizes, name)
-        if plain is float and type(value) in (float, int):
+        if plain is float and type(value) in (float, int) and value == value:
             return float(value)
-        if plain in (int, bool, str, list, dict) and type(value) is plain:
+        if plain is list and type(value) is list and all(isinstance(part, dict) for part in value):
+            return value
+        if plain in (int, bool, str, dict) and type(value) is plain:
             return value
         if plain is Mapping and isinstance(value, dict):
             return value
-    raise ValueError(f"{name} is of type {type(value).__name__}")
+    raise ValueError(f"{name} is {value!r:.60}, which it cannot be")
 
 
 def _array(form: Form, value: np.ndarray[Any, Any], sizes: Mapping[str, int], name: str) -> np.ndarray[Any, Any]:

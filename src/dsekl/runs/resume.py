@@ -37,7 +37,7 @@ def from_checkpoint(path: Path, identity: Identity, n_features: int, warm: bool)
             f"checkpoint={os.fspath(path)!r} is of an unfinished run that differs in {listed}; set that back to go on "
             f"with it, or {FIX}"
         )
-    epochs = 0 if run.saved is None else run.saved.epoch
+    epochs = 0 if run.saved is None else run.saved.epochs_done
     logger.info("going on from checkpoint %s, %d epochs done", os.fspath(path), epochs)
     return run
 

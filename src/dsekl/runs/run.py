@@ -80,7 +80,7 @@ class SavedState:
     monitor: Any
 
     @property
-    def epoch(self) -> int:
+    def epochs_done(self) -> int:
         """Epochs that were done, as far as the file can be believed."""
         found = self.state.get("epoch") if isinstance(self.state, dict) else None
         return found if isinstance(found, int) else 0
@@ -95,6 +95,7 @@ class SavedState:
         """Return the two as what the solver needs for the problem; ModelFileError names what cannot be."""
         with checking(self.path, FIX):
             state = from_values(solver.state_type, self.state, problem.sizes, "the state")
+            state.check()
             return state, from_values(Monitor, self.monitor, problem.sizes, "the monitor")
 
 

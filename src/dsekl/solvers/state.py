@@ -56,6 +56,11 @@ class State:
     loss_weight: float = 0.0
     plan: Plan | None = None
 
+    def check(self) -> None:
+        """Raise ValueError where fields that are right by themselves do not fit each other."""
+        if self.plan is not None and self.plan.done < 0:
+            raise ValueError(f"the plan's done is {self.plan.done}")
+
     def end_epoch(self) -> None:
         """Count the epoch and forget its plan."""
         assert self.plan is not None

@@ -53,3 +53,16 @@ class DualState(State):
     past_F: Annotated[Floats, Form(("any", "rows", "outputs"))] | None = None
     """Coefficients and predictions after the last epochs, for the acceleration."""
     plan: DualPlan | None = None
+
+    def check(self) -> None:
+        super().check()
+        if not 1 <= self.size <= len(self.active):
+            raise ValueError(f"the size is {self.size}, of {len(self.active)} rows")
+        if self.plan is None:
+            return
+        n_active, ends, blocks = np.count_nonzero(self.active), self.plan.ends, self.plan.blocks
+        if len(self.plan.f) != n_active or blocks.max(initial=-1) >= n_active:
+            raise ValueError(f"the plan's f and blocks are not of {n_active} active rows")
+        steps = np.diff(ends, prepend=0)
+        if (steps < 0).any() or steps.sum() != len(blocks) or self.plan.done > len(ends):
+            raise ValueError(f"the plan's ends do not cut {len(blocks)} rows into blocks")

@@ -133,3 +133,8 @@ def test_a_progress_bar_needs_a_terminal(capfd: Any, caplog: Any) -> None:
     assert len(caplog.records) == 2
     assert "kernel_evaluations" in caplog.text
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_parameter_that_is_not_known_is_named_with_its_estimator() -> None:
+    with pytest.raises(TypeError, match=r"DSEKLClassifier.__init__\(\) got an unexpected keyword argument 'gama'"):
+        DSEKLClassifier(gama=1.0)

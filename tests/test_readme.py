@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from statistics import mean, stdev
 
 import pytest
 
@@ -38,3 +40,17 @@ def words(text: str) -> str:
 
 def numbers(text: str) -> list[float]:
     return [float(number) for number in re.findall(NUMBER, text)]
+
+
+def test_the_numbers_on_covertype_are_those_of_the_picture() -> None:
+    root = Path(__file__).parent.parent
+    points = json.loads((root / "benchmarks" / "results" / "claim.json").read_text())["points"]
+    home = (root / "docs" / "index.md").read_text()
+    for name in ("dsekl", "1,000 × 255"):
+        found = [point for point in points if name in f"{point['name']} {point.get('setting', '')}"]
+        assert len(found) == 3
+        errors, seconds = [100 * point["error"] for point in found], [point["seconds"] for point in found]
+        for page in (README, home):
+            assert f"{mean(errors):.2f}" in page
+            assert f"± {stdev(errors):.2f}" in page
+        assert f"{min(seconds):.0f} to {max(seconds):.0f} s" in README

@@ -82,7 +82,10 @@ def with_parameters(parameters: Mapping[str, Parameter]) -> Callable[[Estimator]
     signature = inspect.Signature([own_self, *listed])
 
     def __init__(self: Any, *args: Any, **settings: Any) -> None:
-        given = signature.bind(self, *args, **settings)
+        try:
+            given = signature.bind(self, *args, **settings)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}; see its docstring for the parameters") from None
         given.apply_defaults()
         vars(self).update({name: given.arguments[name] for name in parameters})
 

@@ -6,14 +6,23 @@ compiled product per number type, whatever the kernel, and Numba's disk cache ho
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any
 
-from numba import float32, float64, intp, types, void
+from numba import float32, float64, intp, njit, types, void
 from numba.core.types import WrapperAddressProtocol
 
 NUMBER = {"float32": float32, "float64": float64}
+
+inlined = partial(njit, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Compile a part of other compiled functions, which becomes part of their machine code.
+
+Left to itself, LLVM keeps a copy of such a part for each function that calls it and another one in the cache, each
+optimised for where it stands. Sums that may be reordered then round differently in the process that compiles and in
+those that load, and one question has two models.
+"""
+
 _compiling = Lock()
 
 

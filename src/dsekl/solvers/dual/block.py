@@ -14,7 +14,7 @@ from numba import float64, njit, types
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dsekl.compiled import NUMBER, compiled, matrix, pointer, vector
+from dsekl.compiled import NUMBER, compiled, inlined, matrix, pointer, vector
 from dsekl.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ ROUNDING = {"float32": 1e-6, "float64": 1e-15}
 STEP = float64(float64, float64, float64, float64, float64, float64)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@inlined(fastmath={"contract", "reassoc"})
 def _carry(f: Any, K_row: Any, change: Any) -> None:
     for j in range(f.size):
         f[j] += K_row[j] * change

@@ -37,8 +37,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Kernel ridge, support vector, robust and quantile regression. The objects ``dsekl.losses.EpsilonInsensitive``,
         ``Huber`` and ``Quantile`` have the parameter of each.
     fit_intercept : bool, default=True
-        Take the constant that fits y best (mean, median or quantile, by the loss) off the targets before the fit
-        and add it to predictions. With False the model tends to 0 far from the data.
+        Take the constant of least loss (the mean for "squared") off the targets before the fit and add it to
+        predictions. It is not fitted together with f. With False the model tends to 0 far from the data.
 
     Attributes
     ----------

@@ -51,7 +51,8 @@ def section(results: Results) -> Section | None:
             "The paper discusses these methods and leaves them out of its figures.",
             "Lowest mean error at I = 20 by " + ", ".join(best) + "; where standard errors overlap, the lowest is not "
             "the best.", NO_CLAIM,
-            "Emp and Dai et al. draw new terms in each step, so they end with more than J terms; the others have J.",
+            "Emp and Dai et al. draw new terms in each step, and the blocks together have all points; RKS and Nyström "
+            "have J terms.",
         )],
         [Picture("relatives", figure2.ranges(first, batch, ON_THE_AXES, table), (
             "Test error after the last step against I (J = 20) and J (I = 20). The block-diagonal split draws no rows, "

@@ -41,6 +41,8 @@ PAPER = {1: 1.0, 20: 16.0}
 """Cores and speed-up, as far as the paper states them in words; after 20 cores its curve flattens out."""
 
 EFFICIENCY = PAPER[20] / 20
+LINEAR_CLAIM = "The speed-up is linear up to 20 cores."
+FLAT_CLAIM = "At 20 cores the speed-up is 16; then the curve flattens."
 
 PREDICTED = (1, 2, 4, 8, 12, 16, 20, 24, 32, 48)
 RUN_OF_ROWS = 96
@@ -196,12 +198,12 @@ def _findings(table: Table) -> list[Finding]:
     most = max(best_seconds(table, "local"))
     return [
         Finding(
-            "The speed-up is linear up to 20 cores.", "; ".join(measured) + ".", linear(efficiency, most),
+            LINEAR_CLAIM, "; ".join(measured) + ".", linear(efficiency, most),
             f"Linear: an efficiency of {EFFICIENCY:g} at least, which the paper has at 20 cores, and of 1.1 at most. "
             f"Measured up to {most} workers; one machine, the least of the repeated times.",
         ),
         Finding(
-            "At 20 cores the speed-up is 16; then the curve flattens.",
+            FLAT_CLAIM,
             f"By the model, at 20 cores: {'; '.join(model)}.",
             NOT_TESTED if most < max(PAPER) else (AGREES if _near_the_paper(table) else DIFFERS),
             "Needs 20 cores. The model has two free parameters, from the measured times and the bandwidth of one "

@@ -155,10 +155,11 @@ def section(results: Results) -> Section | None:
         for p, value in seconds.items():
             gain = seconds[1] / value
             rows.append([words.split(":")[0], str(p), f"{value:.2f}", f"{gain:.2f}", f"{100 * gain / p:.0f} %"])
-    size = table.where(reading="local")[0]
+    size, real = table.where(reading="local")[0], not results.quick
+    diamonds = "; diamonds: what the paper states for its machine with 24 physical cores" if real else ""
     predicted = [
         [str(p), *(_predicted(table, reading, p) for reading in READINGS),
-         f"{PAPER[p]:.0f}" if p in PAPER else ""]
+         *([f"{PAPER[p]:.0f}" if p in PAPER else ""] if real else [])]
         for p in PREDICTED
     ]  # fmt: skip
     return Section(
@@ -167,14 +168,14 @@ def section(results: Results) -> Section | None:
             f"the least of {table.count('repeat')} times. Copying memory with all cores here: "
             f"{_bytes_a_second(table) / 1e9:.1f} GB/s."
         ),
-        untested(_findings(table)) if results.quick else _findings(table),
-        [Picture("speedup", draw(table), (
+        _findings(table) if real else untested(_findings(table)),
+        [Picture("speedup", draw(table, real), (
             "Speed-up against one worker. Marks: measured here; dashed lines: the model with the limit of memory, thin "
-            "ones without; diamonds: what the paper states for its machine with 24 physical cores."
+            f"ones without{diamonds}."
         ))],
         [
             Numbers("Measured here", ["reading", "workers", "seconds", "speed-up", "efficiency"], rows),
-            Numbers("By the model, with and without the limit of memory", ["cores", *READINGS, "paper"], predicted),
+            Numbers("By the model, with and without the limit of memory", ["cores", *READINGS, *(["paper"] if real else [])], predicted),
         ],
     )  # fmt: skip
 
@@ -228,8 +229,8 @@ def _near_the_paper(table: Table) -> bool:
     return abs(seconds[1] / seconds[at] - PAPER[max(PAPER)]) <= 0.1 * PAPER[max(PAPER)]
 
 
-def draw(table: Table) -> Figure:
-    """Draw the speed-up, measured and by the model."""
+def draw(table: Table, real: bool) -> Figure:
+    """Draw the speed-up, measured and by the model; the paper's beside the paper's data alone."""
     from . import plots
 
     with plots.panels(1, 1, (5.4, 3.8)) as (figure, axes):
@@ -246,9 +247,9 @@ def draw(table: Table) -> Figure:
                 list(seconds), [seconds[1] / value for value in seconds.values()], plots.MARKERS[colour],
                 color=plots.PALETTE[colour], label=words, markersize=7,
             )  # fmt: skip
-        ax.plot(
-            list(PAPER), list(PAPER.values()), "-D", color=plots.PALETTE["red"], label="the paper (24 physical cores)"
-        )
+        if real:
+            red, label = plots.PALETTE["red"], "the paper (24 physical cores)"
+            ax.plot(list(PAPER), list(PAPER.values()), "-D", color=red, label=label)
         ax.set(xlabel="workers", ylabel="speed-up", xlim=(0, 49), ylim=(0, 49))
         plots.legend_below(figure, ax, 1)
     return figure

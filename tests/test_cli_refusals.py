@@ -127,7 +127,8 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
             ["fit", "train.csv", "-t", "buys", "-m", "m", "--no-header"],
             "no column 'buys'.*line 1 was read as data; if it is a header, give --header",
         ),
-        (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "train.csv"], "train.csv: is no journal"),
+        (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "test.csv"], "test.csv: is no journal"),
+        (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "train.csv"], "--journal train.csv: is used by"),
     ],
 )
 def test_a_request_that_cannot_be_met_names_option_and_fix(

@@ -56,8 +56,9 @@ def reading(path: Path) -> Iterator[None]:
     except MemoryError as error:
         raise DataFileError(path, "cannot be read in the memory that is left") from error
     except OSError as error:
-        # bz2 reports corrupted files in this way, too.
-        raise DataFileError(path, f"cannot be read ({error.strerror or error})") from error
+        # bz2 and pyarrow report corrupted files in this way, too.
+        words = " ".join(str(error.strerror or error).split())
+        raise DataFileError(path, f"cannot be read ({words})") from error
 
 
 def is_compressed(path: Path) -> bool:

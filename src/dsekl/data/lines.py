@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import AnyStr
+from typing import IO, AnyStr, cast
 
 from .compression import opened
 from .errors import DataFileError
 
 LONGEST_LINE = 2**24
-"""Characters of a line, or of a row with quotes that goes over several lines."""
+"""Bytes of a line, or characters of a row with quotes that goes over several lines."""
+
+BLOCK_BYTES = 2**16
 
 MOST_CHARACTERS = 2**25
 """Characters of the lines that are held at a time."""
@@ -25,19 +27,17 @@ MOST_CHARACTERS = 2**25
 
 def text_lines(path: Path, errors: str = "strict") -> Iterator[str]:
     """Read lines of UTF-8, with their ends; UnicodeDecodeError where they are not, unless ``errors`` says otherwise."""
-    with opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors, newline="") as text:
-        for number, line in enumerate(iter(partial(text.readline, LONGEST_LINE), ""), 1):
-            _check(path, number, line)
-            if "\0" in line:
-                raise DataFileError(f"{path}:{number}", "holds a NUL character; give a text file in UTF-8")
-            yield line
+    with opened(path) as stream:
+        checked = cast("IO[bytes]", _Checked(path, stream))
+        yield from io.TextIOWrapper(checked, "utf-8-sig", errors, newline="")
 
 
 def byte_lines(path: Path) -> Iterator[bytes]:
     """Read lines as they are."""
     with opened(path) as stream:
         for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), 1):
-            _check(path, number, line)
+            if len(line) >= LONGEST_LINE:
+                raise _too_long(path, number)
             yield line
 
 
@@ -74,8 +74,33 @@ class RowLines:
         self._length = 0
 
 
-def _check(path: Path, number: int, line: str | bytes) -> None:
-    if len(line) >= LONGEST_LINE:
-        raise DataFileError(
-            f"{path}:{number}", f"the line is longer than {LONGEST_LINE:,} characters; give a row on each line"
-        )
+class _Checked(io.BufferedIOBase):
+    """The bytes of a text file, looked at block by block: lines are too many to look at each."""
+
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        self._path, self._stream = path, stream
+        self._line, self._length = 1, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        block = self._stream.read(BLOCK_BYTES if size < 0 else size)
+        if b"\0" in block:
+            line = self._line + block[: block.index(b"\0")].count(b"\n")
+            raise DataFileError(f"{self._path}:{line}", "holds a NUL character; give a text file in UTF-8")
+        end = max(block.rfind(b"\n"), block.rfind(b"\r"))
+        self._length = self._length + len(block) if end < 0 else len(block) - 1 - end
+        if self._length >= LONGEST_LINE:
+            raise _too_long(self._path, self._line)
+        self._line += block.count(b"\n")
+        return block
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self.read1(-1 if size is None else size)
+
+
+def _too_long(path: Path, line: int) -> DataFileError:
+    return DataFileError(
+        f"{path}:{line}", f"the line is longer than {LONGEST_LINE:,} characters; give a row on each line"
+    )

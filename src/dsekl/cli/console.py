@@ -16,6 +16,7 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from dsekl.data.table import ProgressHook, SomeChunk
 
@@ -43,7 +44,7 @@ class Output:
     def note(self, text: str) -> None:
         """Print a note on standard error."""
         if not self.quiet:
-            _console(stderr=True).print(f"[yellow]note:[/yellow] {_escaped(text)}", highlight=False, soft_wrap=True)
+            _print_line("note:", "yellow", text)
 
     def result(self, figures: Mapping[str, object], *tables: RenderableType) -> None:
         """Print the result: the figures as JSON, or the tables."""
@@ -88,7 +89,7 @@ class Output:
 
 def print_error(message: object) -> None:
     """Print an error in one line."""
-    _console(stderr=True).print(f"[red]dsekl:[/red] {_escaped(str(message))}", highlight=False, soft_wrap=True)
+    _print_line("dsekl:", "red", str(message))
 
 
 def pairs(title: str, rows: Mapping[str, object], float_format: str = ".4g") -> RenderableType:
@@ -98,8 +99,8 @@ def pairs(title: str, rows: Mapping[str, object], float_format: str = ".4g") -> 
     table.add_column(overflow="fold")
     for name, value in rows.items():
         if value is not None:
-            table.add_row(_escaped(name), _escaped(formatted(value, float_format)))
-    return Group(f"\n[bold]{_escaped(title)}[/bold]", table)
+            table.add_row(_text(name), _text(formatted(value, float_format)))
+    return Group("", _text(title, "bold"), table)
 
 
 def grid(
@@ -109,10 +110,10 @@ def grid(
     table = Table(box=None, pad_edge=False)
     for place, name in enumerate(columns):
         is_numeric = any(isinstance(row[place], int | float) for row in rows)
-        table.add_column(_escaped(name), justify="right" if is_numeric else "left", overflow="fold")
+        table.add_column(_text(name), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_escaped(formatted(value, float_format)) for value in row))
-    return Group(f"\n[bold]{_escaped(title)}[/bold]", table)
+        table.add_row(*(_text(formatted(value, float_format)) for value in row))
+    return Group("", _text(title, "bold"), table)
 
 
 def formatted(value: object, float_format: str = ".4g") -> str:
@@ -141,9 +142,24 @@ def _console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
 
 
-def _escaped(text: str) -> str:
-    """Return a text that rich prints as it is, square brackets included."""
-    return text.replace("[", r"\[")
+def printable(text: str) -> str:
+    """Return a text that does nothing to a terminal: line ends, escape sequences and the like as they are written.
+
+    Names of files, columns and classes come from files, and may hold anything.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return a text that rich prints as it is, square brackets and colons included."""
+    return Text(printable(text), style)
+
+
+def _print_line(label: str, style: str, text: str) -> None:
+    line = Text.assemble((label, style), " ", printable(text))
+    _console(stderr=True).print(line, highlight=False, soft_wrap=True)
 
 
 def _as_json(value: Any) -> object:

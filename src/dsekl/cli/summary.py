@@ -33,7 +33,7 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
     return {
         "task": recipe.target.task,
         "rows": recipe.n_rows,
-        "features": len(recipe.encoder.features),
+        "features": recipe.encoder.n_features,
         "kernel": str(model.kernel),
         "loss": str(model.loss),
         "solver": str(model.solver),
@@ -56,8 +56,7 @@ def most_important(model: FittedModel, recipe: Recipe) -> dict[str, float] | Non
     shares = getattr(model, "feature_importances_", None)
     if shares is None or getattr(model, "metric_", None) in EQUAL_WEIGHTS:
         return None
-    features = recipe.encoder.features
-    return {features[i]: float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
+    return {recipe.encoder.feature(i): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
 
 
 def model_table(summary: dict[str, Any]) -> RenderableType:

@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 
 from . import options as o
-from .console import Output, UsageError, grid
+from .console import Output, grid
 from .fit import INTERRUPTED
 from .models import new_estimator
 from .reading import TrainingSet, read_training
@@ -78,8 +78,8 @@ def tune(
 def _check_files(data: Path, model: Path, journal: Path | None, force: bool) -> None:
     """Raise an error if a file cannot be written, or would be overwritten."""
     o.check_writable("--model", model, force, inputs=(data, journal))
-    if journal is not None and not journal.parent.is_dir():
-        raise UsageError(f"--journal {journal}: there is no folder {journal.parent}; make it first")
+    if journal is not None:
+        o.check_writable("--journal", journal, force=True, inputs=(data, model))
 
 
 def _search(

@@ -19,6 +19,8 @@ from rich.table import Table
 
 from dsekl.data.table import ProgressHook, SomeChunk
 
+from .streams import STANDARD_OUTPUT, discard, naming
+
 WIDTH_OF_PIPES = 120
 LISTED = 5
 """Entries of a list that are printed."""
@@ -43,16 +45,18 @@ class Output:
     def note(self, text: str) -> None:
         """Print a note on standard error."""
         if not self.quiet:
-            _console(stderr=True).print(f"[yellow]note:[/yellow] {_escaped(text)}", highlight=False, soft_wrap=True)
+            _print_on_stderr(f"[yellow]note:[/yellow] {_escaped(text)}")
 
     def result(self, figures: Mapping[str, object], *tables: RenderableType) -> None:
         """Print the result: the figures as JSON, or the tables."""
         if self.as_json:
-            print(json.dumps(_as_json(figures), allow_nan=False))
+            with naming(STANDARD_OUTPUT):
+                print(json.dumps(_as_json(figures), allow_nan=False))
         elif not self.quiet:
             console = _console()
-            for table in tables:
-                console.print(table, highlight=False)
+            with naming(STANDARD_OUTPUT):
+                for table in tables:
+                    console.print(table, highlight=False)
 
     def progress(self, label: str) -> ProgressHook:
         """Return a hook that shows a progress bar while rows are read."""
@@ -88,7 +92,7 @@ class Output:
 
 def print_error(message: object) -> None:
     """Print an error in one line."""
-    _console(stderr=True).print(f"[red]dsekl:[/red] {_escaped(str(message))}", highlight=False, soft_wrap=True)
+    _print_on_stderr(f"[red]dsekl:[/red] {_escaped(str(message))}")
 
 
 def pairs(title: str, rows: Mapping[str, object], float_format: str = ".4g") -> RenderableType:
@@ -136,9 +140,24 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.1f} kB"
 
 
+class _Console(Console):
+    """A console that tells its caller when a reader has gone; rich would end the process, and with it the work."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # what rich has caught
+
+
+def _print_on_stderr(markup: str) -> None:
+    """Print a line on standard error; where that is impossible, nothing else fails for it."""
+    try:
+        _console(stderr=True).print(markup, highlight=False, soft_wrap=True)
+    except OSError:
+        discard(sys.stderr)
+
+
 def _console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
+    return _Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
 
 
 def _escaped(text: str) -> str:

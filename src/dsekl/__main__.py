@@ -1,7 +1,7 @@
 """The commands ``dsekl`` and ``python -m dsekl``: a process of its own around the command line.
 
-What a process has and a function must not touch is set here: streams that were closed, their encoding, the width of lines, and how Ctrl-C
-ends the process while the command line is loaded, which takes some tenths of a second, and after its end.
+What a process has and a function must not touch is set here: streams that were closed, their encoding, the width of
+lines, and how Ctrl-C ends the process while the command line is loaded, which takes some tenths of a second.
 """
 
 from __future__ import annotations

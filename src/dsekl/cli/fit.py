@@ -15,9 +15,8 @@ from .console import Output, UsageError
 from .models import FittedModel, fitted, new_estimator, probabilities
 from .reading import TrainingSet, read_training
 from .scores import classification_scores, regression_scores, score_tables
+from .signals import INTERRUPTED
 from .summary import model_table, save_model, summarise
-
-INTERRUPTED = 130
 
 
 def fit(
@@ -79,7 +78,7 @@ def fit(
     output.result({**summary, "validation": scores}, *held_out, model_table(summary))
     if trained.stop_reason_ == "interrupted":
         how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
-        output.note(f"stopped by Ctrl-C; {model} holds the current model; {how}")
+        output.note(f"stopped; {model} holds the current model; {how}")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -138,7 +137,7 @@ def _train(output: Output, training: TrainingSet, loss: str | None, settings: di
         with output.warnings_as_notes(ignore="stopped by Ctrl-C"):
             return fitted(estimator, training.recipe, training.X, training.y)
     except KeyboardInterrupt:
-        output.note("stopped by Ctrl-C before the first epoch; no model was written")
+        output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
 
 

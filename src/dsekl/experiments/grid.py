@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
+from dsekl.compiled import njit
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .maps import FeatureMap, MakeMap, squared_distances

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dsekl.compiled import njit
 
 from .gram import Array, Indices
 from .loops.microtile import line_width

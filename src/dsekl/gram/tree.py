@@ -14,10 +14,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from dsekl.compiled import inlined
+from dsekl.compiled import inlined, njit
 from dsekl.workers import ALONE, Workers
 
 LEAF = 96

@@ -22,9 +22,10 @@ from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+
+from dsekl.compiled import njit
 
 from .elementary import FAST, decay
 from .kernel import Pairwise, VectorKernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
-from numba import njit
+from dsekl.compiled import njit
 
 TINY = 1e-12
 NEWTON_STEPS = 60

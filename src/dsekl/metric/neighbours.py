@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, intp, njit, types
+from numba import boolean, float64, intp, types
 from numpy.typing import NDArray
 
-from dsekl.compiled import NUMBER, comparison_signature, compiled, cube, inlined, matrix, pointer, vector
+from dsekl.compiled import NUMBER, comparison_signature, compiled, cube, inlined, matrix, njit, pointer, vector
 from dsekl.gram.loops.microtile import COMPARE, TILE_ROWS
 from dsekl.gram.points import DensePoints, pack
 from dsekl.kernels import Pairwise

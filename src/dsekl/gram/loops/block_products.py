@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from dsekl.compiled import inlined
+from dsekl.compiled import inlined, njit
 from dsekl.kernels.elementary import FAST
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.base import BaseContext
 from numba.core.typing import Signature
 from numba.extending import intrinsic
 
-from dsekl.compiled import inlined
+from dsekl.compiled import inlined, njit
 from dsekl.kernels import Pairwise
 from dsekl.kernels.elementary import FAST
 

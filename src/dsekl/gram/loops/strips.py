@@ -14,9 +14,19 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, intp, njit, types
+from numba import boolean, float64, int64, intp, types
 
-from dsekl.compiled import NUMBER, comparison_signature, compiled, cube, inlined, matrix, profile_signature, vector
+from dsekl.compiled import (
+    NUMBER,
+    comparison_signature,
+    compiled,
+    cube,
+    inlined,
+    matrix,
+    njit,
+    profile_signature,
+    vector,
+)
 from dsekl.kernels.elementary import FAST
 
 from .microtile import TILE_ROWS, dot_tile

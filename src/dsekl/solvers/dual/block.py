@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import float64, njit, types
+from numba import float64, types
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dsekl.compiled import NUMBER, compiled, inlined, matrix, pointer, vector
+from dsekl.compiled import NUMBER, compiled, inlined, matrix, njit, pointer, vector
 from dsekl.losses import Loss
 
 Floats = NDArray[np.float64]

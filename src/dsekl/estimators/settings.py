@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dsekl import expansions, losses, solvers
-from dsekl.models.savable import SETTINGS
+from dsekl.models.savable import is_ours
 from dsekl.runs.fields import checked
 
 GAMMA_RULES = ("auto", "learn", "scale", "median")
@@ -35,7 +35,7 @@ def check_settings(estimator: BaseEstimator, n_features: int | None) -> None:
 def check_object(part: object) -> None:
     """Raise ValueError where a field of a kernel, loss, solver or expansion of dsekl's is not of the type it says."""
     kind = type(part)
-    if SETTINGS.get(kind.__name__) is not kind or not is_dataclass(part):
+    if not is_ours(part) or not is_dataclass(part):
         return
     hints = get_type_hints(kind)
     for field in fields(part):

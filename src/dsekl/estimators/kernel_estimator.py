@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsekl import expansions, solvers
+from dsekl import expansions, kernels, solvers
 from dsekl.kernels import Kernel
 from dsekl.losses import Loss
-from dsekl.models import Examples, Fitted, Machine, Model, fit
+from dsekl.models import Examples, Fitted, Machine, Model, fit, witness
 from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE
 from dsekl.models.savable import text_of
@@ -133,8 +133,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _identity(self, examples: Examples) -> Identity:
         parameters = self.get_params(deep=False)
         texts = {name: text_of(parameters[name]) for name, role in self._roles.items() if role.in_identity}
+        kernel = kernels.resolve(self.kernel)
+        texts["kernel"] += witness.kernel_values(kernel, examples.rows)
+        texts["loss"] += witness.loss_values(self.loss)
         data = {
-            "X": examples.rows.digest(),
+            "X": witness.rows_digest(kernel, examples.rows),
             "y": digest(examples.targets),
             "sample_weight": digest(examples.weights),
         }

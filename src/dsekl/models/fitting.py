@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.expansions import Empirical
+from dsekl.kernels import VectorKernel
 from dsekl.runs import Hooks, Run, Settled, Validation, optimise
 from dsekl.solvers import Problem
 
@@ -49,7 +50,10 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.keep(run)
     settled = run.settled
     rng.bit_generator.state = settled.randomness
-    kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
+    with run.blaming_its_file():
+        if run.file is not None:
+            _check_settled(machine, settled)
+        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
     examples = examples.in_order(kernel_matrix.order)
     problem = Problem(
         machine.expansion.expand(kernel_matrix, rng),
@@ -96,3 +100,14 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         monitor.reason = "interrupted"
     run.keep(run)
     return fitted()
+
+
+def _check_settled(machine: Machine, settled: Settled) -> None:
+    """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
+    if machine.C is not None and machine.C != settled.C:
+        raise ValueError(f"what was settled's C is {settled.C!r}, and C={machine.C!r}")
+    if isinstance(machine.kernel, VectorKernel) != (settled.gamma is not None):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.kernel!r}")
+    given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma
+    if settled.gamma is not None and not np.array_equal(settled.gamma, np.asarray(given)):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r}, and gamma={machine.gamma!r}")

@@ -62,7 +62,7 @@ def from_last_fit(
             f"warm_start=True goes on from a fit that differs in {', '.join(refused)}; fit the same rows with the same "
             "settings, or set warm_start=False"
         )
-    return replace(last, identity=identity, changed=Role.PROBLEM in found.values())
+    return replace(last, identity=identity, file=None, changed=Role.PROBLEM in found.values())
 
 
 def warn_if_interrupted(run: Run, path: Path | None, warm_start: bool) -> None:

@@ -52,6 +52,7 @@ class Linear(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.DOT
     gamma_power: ClassVar = 0.0
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return _identity
@@ -74,6 +75,10 @@ class Polynomial(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.DOT
     gamma_power: ClassVar = 0.5
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0
 
     def profile(self) -> Any:
         if not isinstance(self.degree, Real) or not 1 <= self.degree < np.inf or int(self.degree) != self.degree:

@@ -82,6 +82,7 @@ class RBF(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
     gamma_power: ClassVar = 0.5
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return exponential
@@ -99,6 +100,7 @@ class Laplacian(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.MANHATTAN
     gamma_power: ClassVar = 1.0
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return exponential
@@ -124,6 +126,7 @@ class Matern(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
     gamma_power: ClassVar = 0.5
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         if self.nu not in _MATERN:
@@ -158,6 +161,7 @@ class RationalQuadratic(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
     gamma_power: ClassVar = 0.5
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         if not 0 < self.shape < np.inf:

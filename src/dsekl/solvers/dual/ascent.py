@@ -35,7 +35,8 @@ from ..solver import Problem, Verdict, require
 from ..state import Floats
 from .acceleration import accelerate
 from .block import descend, solve_squared, violations
-from .certificate import certify, feasible, indefinite
+from .certificate import Certificate, audited, certify, feasible
+from .definite import indefinite, require_definite
 from .dual_state import DualPlan, DualState
 from .shrinking import Conditions, confirmed_slack
 
@@ -104,6 +105,7 @@ class DualAscent(BaseEstimator):
         return DualState(
             np.zeros(shape),
             rng,
+            evaluations=require_definite(problem, diagonal, rank),
             F=np.zeros(shape),
             C=problem.C,
             rank=rank,
@@ -157,7 +159,7 @@ class DualAscent(BaseEstimator):
         if state.size < problem.n_rows:
             state.gap = np.inf
             return
-        _take_certificate(problem, state)
+        _take(certify(problem, state), state)
         inactive = np.flatnonzero(~state.active)
         if len(inactive):
             estimate = OPTIMISM * state.gap
@@ -165,9 +167,12 @@ class DualAscent(BaseEstimator):
                 state.gap = estimate
                 return
             _predict(problem, state, inactive)
-            _take_certificate(problem, state)
+            _take(certify(problem, state), state)
             if state.gap > estimate:
                 state.tolerated_share *= 0.1
+        goal = _goal(problem, state)
+        if state.gap < goal and problem.reference is not None:
+            _take(audited(problem, state, problem.reference, goal), state)
         state.exact_gap = state.gap
         if state.change == 0:
             # Nothing is left to do at this threshold, and the gap may still be above the goal.
@@ -187,8 +192,7 @@ def _goal(problem: Problem, state: DualState) -> float:
     return min(WIDEST_GAP, problem.loss.settled_gap * widening)
 
 
-def _take_certificate(problem: Problem, state: DualState) -> None:
-    found = certify(problem, state)
+def _take(found: Certificate, state: DualState) -> None:
     state.gap, state.primal, state.loss_sum, state.loss_weight = found.gap, found.primal, found.loss, found.weight
 
 
@@ -267,7 +271,7 @@ class _ActiveRows:
             try:
                 solve_squared(K, self.y[block], self.C[block], after, self.f[block])
             except LinAlgError as error:
-                raise indefinite(self.problem, "a negative eigenvalue of a block") from error
+                raise indefinite(self.problem.gram.kernel, "a negative eigenvalue of a block") from error
         else:
             alone = len(self.rows) <= solver.block_size
             most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)

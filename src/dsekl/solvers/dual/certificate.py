@@ -64,7 +64,7 @@ def certify(problem: Problem, state: DualState) -> Certificate:
         float(problem.weights[state.diagonal > 0].sum()),
     )
     if not (np.isfinite(found.excess) and np.isfinite(found.primal)):
-        raise _overflow(problem)
+        raise overflow(problem)
     quadratic = float((state.coef * state.F).sum())
     known = problem.gram.kernel.positive_semidefinite
     if state.active.all() and not known and quadratic < -NEGATIVE * abs(found.primal):
@@ -138,7 +138,7 @@ def _extrapolated(problem: Problem, state: DualState, rows: NDArray[np.intp], F:
     )
 
 
-def _overflow(problem: Problem) -> ValueError:
+def overflow(problem: Problem) -> ValueError:
     """Return the error for numbers so large that the objective has none."""
     largest, heaviest = float(np.abs(problem.targets).max()), float(problem.weights.max())
     return ValueError(

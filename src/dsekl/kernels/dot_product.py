@@ -56,6 +56,7 @@ class Linear(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.DOT
     gamma_power: ClassVar = 0.0
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return _identity
@@ -78,6 +79,10 @@ class Polynomial(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.DOT
     gamma_power: ClassVar = 0.5
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0
 
     def profile(self) -> Any:
         right = isinstance(self.degree, Real) and 1 <= self.degree <= MOST_DEGREE and int(self.degree) == self.degree

@@ -60,4 +60,5 @@ class RegressionLoss(Loss, Protocol):
     """A loss of real targets."""
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        """Return the regressor's intercept: the weighted mean, median or quantile that suits the loss."""
+        """Return the regressor's intercept: where the weighted sum of losses is least, the middle if it is so on an
+        interval."""

@@ -11,11 +11,22 @@ from sklearn.base import BaseEstimator
 from . import steps
 from .loss import Array, RegressionLoss
 
+ROUNDING = 1e-12
+"""Share of all weight that two sums of weights may differ by and be the same."""
+
+HALVINGS = 100
+"""Of the range of the targets, in the search for the best constant of the Huber loss."""
+
 
 def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
+    """Return where the weight below is the given share: the middle of the interval where several values serve."""
     order = np.argsort(y, kind="stable")
-    share = np.cumsum(weights[order])
-    return float(y[order][np.searchsorted(share, quantile * share[-1])])
+    y, share = y[order], np.cumsum(weights[order])
+    goal, last = quantile * share[-1], len(y) - 1
+    # A sum of weights that reaches the goal but for rounding has reached it; the next value then serves as well.
+    first = min(last, int(np.searchsorted(share, goal * (1.0 - ROUNDING))))
+    after = min(last, int(np.searchsorted(share, goal * (1.0 + ROUNDING), side="right")))
+    return float(0.5 * y[first] + 0.5 * y[after])
 
 
 @dataclass
@@ -77,7 +88,9 @@ class EpsilonInsensitive(RegressionLoss, BaseEstimator):
         return steps.epsilon_insensitive
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        return _weighted_quantile(y, weights, 0.5)
+        # The slope rises by each row's weight at both ends of its tube, so the least is at the median of all ends.
+        ends = np.concatenate([y - self.epsilon, y + self.epsilon])
+        return _weighted_quantile(ends, np.concatenate([weights, weights]), 0.5)
 
 
 @dataclass
@@ -117,8 +130,16 @@ class Huber(RegressionLoss, BaseEstimator):
         return steps.huber
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        # The median: robust as the loss is, and what the loss's own minimiser tends to as delta shrinks.
-        return _weighted_quantile(y, weights, 0.5)
+        """Return the middle of the interval where the sum is least, found by halving: its slope rises."""
+        ends, rounding = [], ROUNDING * self.delta * float(weights.sum())
+        for level in (-rounding, rounding):
+            lo, hi = float(y.min()), float(y.max())
+            for _ in range(HALVINGS):
+                middle = 0.5 * lo + 0.5 * hi
+                below = float((weights * self.gradient(y, middle)).sum()) < level
+                lo, hi = (middle, hi) if below else (lo, middle)
+            ends.append(0.5 * lo + 0.5 * hi)
+        return 0.5 * ends[0] + 0.5 * ends[1]
 
 
 @dataclass

@@ -63,6 +63,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         settled.C if machine.C is None else machine.C,
         run.workers,
         run.stopping.tol,
+        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers),
     )
     state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience

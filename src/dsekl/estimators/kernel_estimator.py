@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsekl import expansions, solvers
 from dsekl.kernels import Kernel
 from dsekl.losses import Loss
-from dsekl.models import Examples, Fitted, Machine, Model, fit
+from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit
 from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE
 from dsekl.models.savable import text_of
@@ -69,10 +69,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         run = self._begin(machine, examples)
         run.watcher = listeners
         listeners.before_fit()
-        fitted = fit(machine, examples, run)
+        try:
+            fitted = fit(machine, examples, run)
+        except FitInterrupted as stop:
+            self._set(self._attributes(stop.fitted))
+            path = None if self.checkpoint is None else Path(self.checkpoint)
+            raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, self.warm_start)) from None
         self._set(self._attributes(fitted))
-        path = None if self.checkpoint is None else Path(self.checkpoint)
-        resume.warn_if_interrupted(run, path, self.warm_start)
         listeners.after_fit()
 
     def _machine(self, kernel: Kernel, loss: Loss) -> Machine:

@@ -2,11 +2,11 @@
 
 from .interrupts import Interrupted
 from .loop import Hooks, optimise
-from .monitor import ErrorMeasure, Monitor, Validation
+from .monitor import ErrorMeasure, Monitor, Units, Validation
 from .progress import Progress
 from .run import Run, Settled, Stopping
 
 __all__ = [
-    "ErrorMeasure", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stopping", "Validation",
-    "optimise",
+    "ErrorMeasure", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stopping", "Units",
+    "Validation", "optimise",
 ]  # fmt: skip

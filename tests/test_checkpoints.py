@@ -95,7 +95,7 @@ def interrupted(**settings: Any) -> Any:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DualAscent, "epoch", epoch)
-        with pytest.warns(UserWarning, match="stopped by Ctrl-C after 0 whole epochs"):
+        with pytest.raises(KeyboardInterrupt, match="stopped by Ctrl-C after 0 whole epochs"):
             model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.score(X, y) > 0.5

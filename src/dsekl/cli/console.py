@@ -75,13 +75,13 @@ class Output:
         return with_bar
 
     @contextmanager
-    def warnings_as_notes(self, ignore: str = "\0") -> Iterator[None]:
-        """Print warnings as notes, each once, except those that begin with ``ignore``."""
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Print warnings as notes, each once."""
         printed: set[str] = set()
 
         def show(message: Warning | str, *_: object, **__: object) -> None:
             text = str(message)
-            if text not in printed and not text.startswith(ignore):
+            if text not in printed:
                 self.note(text)
             printed.add(text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -134,9 +134,12 @@ def _obstacle_to_split(share: float, training: TrainingSet) -> str | None:
 def _train(output: Output, training: TrainingSet, loss: str | None, settings: dict[str, Any]) -> FittedModel:
     estimator = new_estimator(training.recipe, loss, settings)
     try:
-        with output.warnings_as_notes(ignore="stopped by Ctrl-C"):
+        with output.warnings_as_notes():
             return fitted(estimator, training.recipe, training.X, training.y)
     except KeyboardInterrupt:
+        # A fit that was stopped leaves the model so far in its estimator, if it had come to one.
+        if hasattr(estimator, "model_"):
+            return cast("FittedModel", estimator)
         output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
 

@@ -175,7 +175,11 @@ def section(results: Results) -> Section | None:
         ))],
         [
             Numbers("Measured here", ["reading", "workers", "seconds", "speed-up", "efficiency"], rows),
-            Numbers("By the model, with and without the limit of memory", ["cores", *READINGS, *(["paper"] if real else [])], predicted),
+            Numbers(
+                "By the model, with and without the limit of memory",
+                ["cores", *READINGS, *(["paper"] if real else [])],
+                predicted,
+            ),
         ],
     )  # fmt: skip
 

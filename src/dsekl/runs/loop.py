@@ -47,6 +47,7 @@ def optimise(
 
     Returns the model's coefficients. The monitor's ``reason`` tells why the run stopped: "tol", "validation",
     "max_epochs", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two stays stopped.
+    Ctrl-C raises ``Interrupted`` when the step under way is done: state and monitor are then whole.
     ``warn`` says whether want of epochs is worth a warning.
     """
     hooks = hooks or Hooks()
@@ -90,10 +91,9 @@ def optimise(
             if interrupts.pending:
                 monitor.reason = monitor.reason or "interrupted"
             hooks.after_step()
-    if monitor.reason is None:
-        monitor.reason = "max_epochs"
-        if warn and verdict is not None and verdict.goal and monitor.validation is None:
-            _warn_of_too_few_epochs(verdict, max_epochs)
+        monitor.reason = monitor.reason or "max_epochs"
+    if warn and monitor.reason == "max_epochs" and verdict is not None and verdict.goal and monitor.validation is None:
+        _warn_of_too_few_epochs(verdict, max_epochs)
     return solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
 
 

@@ -29,6 +29,20 @@ class ErrorMeasure(Protocol):
 
 
 @dataclass(frozen=True)
+class Units:
+    """What a loss and a coefficient of 1 are to the user, where targets are fitted in a unit of their own."""
+
+    loss: float = 1.0
+    coef: float = 1.0
+
+    def of_user(self, figures: dict[str, Any]) -> dict[str, Any]:
+        """Return an epoch's figures in the user's units."""
+        units = {"training_loss": self.loss, "validation_error": self.loss, "change": self.coef}
+        # Nothing is nothing in any unit, also in one whose square is not finite.
+        return {name: value * units.get(name, 1.0) if value else value for name, value in figures.items()}
+
+
+@dataclass(frozen=True)
 class Validation:
     """Rows held out of the training, at which the model is judged each epoch."""
 
@@ -58,6 +72,7 @@ class Monitor:
     """Why the run stopped, once it has."""
     earlier_seconds: NotNegative = 0.0
     """How long the parts of the run before this one took."""
+    units: Units = field(default=Units(), metadata=UNSAVED)
     started: float = field(default_factory=time.perf_counter, metadata=UNSAVED)
     file: Path | None = field(default=None, metadata=UNSAVED)
     """The checkpoint that the run was taken up from."""
@@ -81,6 +96,7 @@ class Monitor:
             self.epochs_since_best += counts
             if error < self.best_error:
                 self.best_error, self.best_coef, self.epochs_since_best = error, coef.copy(), 0
+        record = self.units.of_user(record)
         self.history.append(record)
         return record
 

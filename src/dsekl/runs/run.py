@@ -17,7 +17,7 @@ from dsekl.workers import ALONE, Workers
 
 from .fields import from_values, generator
 from .identity import Identity
-from .monitor import Monitor
+from .monitor import Monitor, Units
 
 FIX = "delete the file, or give checkpoint another path"
 
@@ -119,6 +119,8 @@ class Run:
     stopping: Stopping = field(default_factory=Stopping)
     workers: Workers = ALONE
     verbose: bool | int | str = False
+    units: Units = field(default_factory=Units)
+    """Those of the history."""
     watcher: Watcher = field(default_factory=Nobody)
     keep: Callable[[Run], None] = lambda run: None
     """Called where the state is whole, so that a checkpoint can be written."""
@@ -163,4 +165,5 @@ class Run:
             self.state = solver.adapt(problem, self.state)
         if self.monitor is None:
             self.monitor = Monitor(first_epoch=self.state.epoch)
+        self.monitor.units = self.units
         return self.state, self.monitor

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import dsekl
 from dsekl import kernels, losses
+from dsekl.blas import one_blas_thread
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
 from dsekl.rows import digest
 from dsekl.search import Region, draw_regions, draw_splits, region_rows
@@ -63,6 +64,7 @@ class Tuned:
     outcomes: list[Outcome]
 
 
+@one_blas_thread()
 def tune(
     estimators: Sequence[Estimator],
     X: Matrix,
@@ -219,8 +221,6 @@ class _Search:
     def _fit(self, unfitted: Estimator, rows: NDArray[np.intp]) -> Estimator:
         whole = len(rows) == len(self.y)
         fitted: Estimator = unfitted.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
-        if fitted.stop_reason_ == "interrupted":
-            raise KeyboardInterrupt
         return fitted
 
     def _points(self) -> NDArray[np.float32]:

@@ -156,6 +156,7 @@ def section(results: Results) -> Section | None:
             gain = seconds[1] / value
             rows.append([words.split(":")[0], str(p), f"{value:.2f}", f"{gain:.2f}", f"{100 * gain / p:.0f} %"])
     size, real = table.where(reading="local")[0], not results.quick
+    header = ["cores", *READINGS, *(["paper"] if real else [])]
     diamonds = "; diamonds: what the paper states for its machine with 24 physical cores" if real else ""
     predicted = [
         [str(p), *(_predicted(table, reading, p) for reading in READINGS),
@@ -175,11 +176,7 @@ def section(results: Results) -> Section | None:
         ))],
         [
             Numbers("Measured here", ["reading", "workers", "seconds", "speed-up", "efficiency"], rows),
-            Numbers(
-                "By the model, with and without the limit of memory",
-                ["cores", *READINGS, *(["paper"] if real else [])],
-                predicted,
-            ),
+            Numbers("By the model, with and without the limit of memory", header, predicted),
         ],
     )  # fmt: skip
 

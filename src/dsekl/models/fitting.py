@@ -17,6 +17,7 @@ from dsekl.solvers import Problem
 from .examples import Examples
 from .machine import Machine
 from .model import Model
+from .storage import check_sizes
 
 Floats = NDArray[np.float64]
 
@@ -116,13 +117,18 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
     run.keep(run)
-    return fitted()
+    result = fitted()
+    if run.file is not None:
+        with run.blaming_its_file():
+            check_sizes(result.model, None)
+    return result
 
 
 def _check_settled(machine: Machine, settled: Settled) -> None:
     """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
-    if machine.C is not None and machine.C != settled.C:
-        raise ValueError(f"what was settled's C is {settled.C!r}, and C={machine.C!r}")
+    C = 1.0 if machine.C is None else machine.C
+    if C != settled.C and not (machine.C is None and settled.metric is not None):
+        raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")
     if isinstance(machine.kernel, VectorKernel) != (settled.gamma is not None):
         raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.kernel!r}")
     given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 import numpy as np
 
 from dsekl.gram import Gram
-from dsekl.solvers.state import INFINITY, Count, Floats, NotNegative, PerTerm, Range, State
+from dsekl.solvers.state import INFINITY, Count, Floats, NotNegative, PerTerm, Range, State, can_be_squared
 
 UNSAVED = {"saved": False}
 """Of fields that a checkpoint leaves out."""
@@ -82,6 +82,8 @@ class Monitor:
         epochs = [record.get("epoch") for record in self.history]
         if epochs != list(range(self.first_epoch + 1, state.epoch + 1)):
             raise ValueError(f"the monitor's history and first_epoch do not lead to the state's epoch {state.epoch}")
+        if self.best_coef is not None and not can_be_squared(self.best_coef):
+            raise ValueError("the monitor's best_coef is too large for its squares to be added up")
         if (self.best_coef is None) != (self.best_error == INFINITY) or (self.best_coef is not None and not validated):
             raise ValueError(
                 "the monitor's best_coef and best_error are not those of a run with held-out rows, or none"

@@ -77,8 +77,9 @@ def nodes(tree: Any) -> Iterator[tuple[Any, Key]]:
 
 
 def change_node(header: Header, arrays: Arrays, rng: random.Random) -> None:
-    """Change one node of the header; the names of its parts are as likely as what is in them."""
-    group = rng.choice(list(header))
+    """Change one node of the header; most often in a part that something is built from."""
+    inner = [name for name in ("parameters", "fitted", "basis", "run", "table") if name in header]
+    group = rng.choice(inner if inner and rng.random() < 0.85 else list(header))
     inside = list(nodes(header[group])) if isinstance(header[group], dict | list) else []
     holder, key = rng.choice([(header, group), *inside] if not inside or rng.random() < 0.1 else inside)
     value = holder[key]

@@ -1,4 +1,4 @@
-"""A model and a checkpoint, cut off after each of their bytes: as the file itself, and as a draft beside the old one."""
+"""A model and a checkpoint, cut off after each of their bytes: the file itself, or a draft beside the old one."""
 
 from __future__ import annotations
 
@@ -54,9 +54,8 @@ def trial(folder: Path, seed: int) -> str:
     try:
         model = dsekl.load(path) if name == "model" else estimator().set_params(checkpoint=path).fit(X[:12], SIDES[:12])
     except ModelFileError as error:
-        assert str(error).startswith(f"{path}: ")
-        assert not as_draft
-        assert length < len(contents[name])
+        if as_draft or length == len(contents[name]) or not str(error).startswith(f"{path}: "):
+            raise
         return "refused"
     np.testing.assert_array_equal(model.dual_coef_, np.load(folder / "coef.npy"))
     if as_draft and name == "model":

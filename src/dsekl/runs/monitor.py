@@ -79,8 +79,8 @@ class Monitor:
 
     def check(self, state: State, validated: bool) -> None:
         """Raise ValueError where what was seen of a run does not fit its state, or whether rows were held out."""
-        epochs = [record.get("epoch") for record in self.history]
-        if epochs != list(range(self.first_epoch + 1, state.epoch + 1)):
+        counted = all(record.get("epoch") == n for n, record in enumerate(self.history, self.first_epoch + 1))
+        if not counted or self.first_epoch + len(self.history) != state.epoch:
             raise ValueError(f"the monitor's history and first_epoch do not lead to the state's epoch {state.epoch}")
         if self.best_coef is not None and not can_be_squared(self.best_coef):
             raise ValueError("the monitor's best_coef is too large for its squares to be added up")

@@ -191,6 +191,7 @@ HOSTILE = "[/red] bad100.csv:100: [bold]x \x1b[31m\x07\u202e"
 
 def test_messages_are_printed_as_they_are_and_do_nothing_to_a_terminal(run: Any, tmp_path: Path) -> None:
     path = tmp_path / f"{HOSTILE}.csv"
+    path.parent.mkdir()
     path.write_text("a,y\n1,2\n3\n")
     result = run("fit", path, "-t", "y", "-m", tmp_path / "m")
     assert result.code == 2
@@ -243,7 +244,7 @@ def test_large_ids_and_labels_keep_their_digits(run: Any, tmp_path: Path, form: 
     elif form == "parquet":
         frame.to_parquet(path)
     else:
-        np.save(path, frame.to_numpy())
+        np.save(path, np.ascontiguousarray(frame.to_numpy()))
     kept = "1" if form == "npy" else "id"
     model = ["-m", tmp_path / "m", "--gamma", "0.1", "-C", "10", "--validation", "0"]
     assert run("fit", path, "-t", "-1", "--ignore", kept, *model).code == 0

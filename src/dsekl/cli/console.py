@@ -20,6 +20,8 @@ from rich.text import Text
 
 from dsekl.data.table import ProgressHook, SomeChunk
 
+from .streams import STANDARD_OUTPUT, discard, naming
+
 WIDTH_OF_PIPES = 120
 LISTED = 5
 """Entries of a list that are printed."""
@@ -49,11 +51,13 @@ class Output:
     def result(self, figures: Mapping[str, object], *tables: RenderableType) -> None:
         """Print the result: the figures as JSON, or the tables."""
         if self.as_json:
-            print(json.dumps(_as_json(figures), allow_nan=False))
+            with naming(STANDARD_OUTPUT):
+                print(json.dumps(_as_json(figures), allow_nan=False))
         elif not self.quiet:
             console = _console()
-            for table in tables:
-                console.print(table, highlight=False)
+            with naming(STANDARD_OUTPUT):
+                for table in tables:
+                    console.print(table, highlight=False)
 
     def progress(self, label: str) -> ProgressHook:
         """Return a hook that shows a progress bar while rows are read."""
@@ -71,13 +75,13 @@ class Output:
         return with_bar
 
     @contextmanager
-    def warnings_as_notes(self, ignore: str = "\0") -> Iterator[None]:
-        """Print warnings as notes, each once, except those that begin with ``ignore``."""
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Print warnings as notes, each once."""
         printed: set[str] = set()
 
         def show(message: Warning | str, *_: object, **__: object) -> None:
             text = str(message)
-            if text not in printed and not text.startswith(ignore):
+            if text not in printed:
                 self.note(text)
             printed.add(text)
 
@@ -137,9 +141,16 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.1f} kB"
 
 
+class _Console(Console):
+    """A console that tells its caller when a reader has gone; rich would end the process, and with it the work."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # what rich has caught
+
+
 def _console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
+    return _Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
 
 
 def printable(text: str) -> str:
@@ -158,8 +169,12 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _print_line(label: str, style: str, text: str) -> None:
+    """Print a line on standard error; where that is impossible, nothing else fails for it."""
     line = Text.assemble((label, style), " ", printable(text))
-    _console(stderr=True).print(line, highlight=False, soft_wrap=True)
+    try:
+        _console(stderr=True).print(line, highlight=False, soft_wrap=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def _as_json(value: Any) -> object:

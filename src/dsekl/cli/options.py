@@ -163,6 +163,12 @@ def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str
 
 def check_writable(option: str, path: Path, force: bool, inputs: Iterable[Path | None] = ()) -> None:
     """Raise an error before any work is done if the result cannot be written, or would overwrite an input."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # a name that is too long, a loop of links
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror}); give another name") from error
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; give the name of a file")
     if any(given is not None and os.path.realpath(path) == os.path.realpath(given) for given in inputs):

@@ -25,6 +25,7 @@ from . import options as o
 from .console import Output, UsageError, pairs, printable
 from .models import FittedModel, probabilities, read_model
 from .reading import print_notes
+from .streams import STANDARD_OUTPUT, naming
 
 
 def predict(
@@ -50,6 +51,8 @@ def predict(
     """
     if as_json and output is None:
         raise UsageError("--json: write the predictions to a file with --output; the JSON is on standard output")
+    if output is None and sys.__stdout__ is None:
+        raise UsageError("standard output is closed; write the predictions to a file with --output")
     if output is not None:
         o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
@@ -123,8 +126,9 @@ class _Terminal:
 @contextmanager
 def _opened(output: Path | None) -> Iterator[Writable]:
     if output is None:
-        yield _Terminal() if sys.stdout.isatty() else sys.stdout
-        sys.stdout.flush()
+        with naming(STANDARD_OUTPUT):
+            yield _Terminal() if sys.stdout.isatty() else sys.stdout
+            sys.stdout.flush()
     else:
-        with replacing_text(output) as file:
+        with naming(str(output)), replacing_text(output) as file:
             yield file

@@ -14,6 +14,7 @@ from dsekl.data.recipe import Recipe
 
 from .console import pairs, size
 from .models import FittedModel
+from .streams import naming
 
 TOP_FEATURES = 5
 
@@ -23,7 +24,8 @@ EQUAL_WEIGHTS = ("equal", "isotropic", "equal in one unit")
 
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:
     """Write a model file that holds the recipe and where the model comes from."""
-    model.save(path, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
+    with naming(str(path)):
+        model.save(path, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
 
 
 def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str, float]) -> dict[str, Any]:

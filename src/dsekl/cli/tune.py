@@ -12,9 +12,9 @@ from rich.console import RenderableType
 
 from . import options as o
 from .console import Output, grid
-from .fit import INTERRUPTED
 from .models import new_estimator
 from .reading import TrainingSet, read_training
+from .signals import INTERRUPTED
 from .summary import model_table, save_model, summarise
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _search(
             return tuning.tune(estimators, training.X, y, journal=journal, n_jobs=jobs, seed=seed, report=bar.advance)
     except KeyboardInterrupt:
         saved = f"{journal} holds the scores so far, and the same command resumes the search"
-        output.note(f"stopped by Ctrl-C; {saved if journal else '--journal FILE makes a search resumable'}")
+        output.note(f"stopped; {saved if journal else '--journal FILE makes a search resumable'}")
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -121,7 +121,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     metric_ : {"learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
-        Each feature's share of the typical distance between two rows; they add up to 1 (learned gamma only).
+        Each feature's share of the weights, in units of its spread; they add up to 1 (learned gamma only).
     history_ : list of dict
         For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
         while its sample of the rows grows), and validation_error with early stopping.
@@ -130,7 +130,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     validation_rows_ : array of shape (n_held_out,)
         The rows of X that were held out (early stopping only).
     stop_reason_ : str
-        "tol", "validation", "max_epochs", "callback" or "interrupted" (by Ctrl-C).
+        "tol", "validation", "max_epochs", "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised
+        KeyboardInterrupt, and this is the model so far.
 
     Examples
     --------

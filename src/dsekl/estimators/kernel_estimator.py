@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsekl import expansions, solvers
+from dsekl import expansions, kernels, solvers
 from dsekl.kernels import Kernel
 from dsekl.losses import Loss
-from dsekl.models import Examples, Fitted, Machine, Model, fit
+from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
 from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE
 from dsekl.models.savable import text_of
@@ -34,6 +34,7 @@ from . import inputs, saving
 from .callbacks import CallbackSupportMixin, Listeners
 from .labels import decisions
 from .parameters import seed_of, thread_count
+from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
 
@@ -61,19 +62,37 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     compaction_: dict[str, Any]
 
     def _train(
-        self, kernel: Kernel, loss: Loss, examples: Examples, y: NDArray[Any], sample_weight: ArrayLike | None
+        self,
+        kernel: Kernel,
+        loss: Loss,
+        examples: Examples,
+        y: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        unit: Unit = NO_UNIT,
     ) -> None:
-        """Fit the machine and set the attributes that every fitted estimator has."""
-        machine = self._machine(kernel, loss)
-        listeners = Listeners(self, examples.rows.values, y, sample_weight)
+        """Fit the machine and set the attributes that every fitted estimator has; ``unit`` is that of the examples."""
+
+        def attributes(fitted: Fitted) -> dict[str, Any]:
+            return self._attributes(unit.fitted(fitted))
+
+        machine = unit.machine(self._machine(kernel, loss))
+        listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         run = self._begin(machine, examples)
-        run.watcher = listeners
+        run.watcher, run.units = listeners, unit.figures
         listeners.before_fit()
-        fitted = fit(machine, examples, run)
-        self._set(self._attributes(fitted))
-        path = None if self.checkpoint is None else Path(self.checkpoint)
-        resume.warn_if_interrupted(run, path, self.warm_start)
+        try:
+            fitted = fit(machine, examples, run)
+        except FitInterrupted as stop:
+            self._set(attributes(stop.fitted))
+            path = None if self.checkpoint is None else Path(self.checkpoint)
+            raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, self.warm_start)) from None
+        self._set(attributes(fitted))
         listeners.after_fit()
+
+    @property
+    def _exact(self) -> bool:
+        """Whether the solver is dual ascent."""
+        return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
     def _machine(self, kernel: Kernel, loss: Loss) -> Machine:
         return Machine(
@@ -133,8 +152,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _identity(self, examples: Examples) -> Identity:
         parameters = self.get_params(deep=False)
         texts = {name: text_of(parameters[name]) for name, role in self._roles.items() if role.in_identity}
+        kernel = kernels.resolve(self.kernel)
+        texts["kernel"] += witness.kernel_values(kernel, examples.rows)
+        texts["loss"] += witness.loss_values(self.loss)
         data = {
-            "X": examples.rows.digest(),
+            "X": witness.rows_digest(kernel, examples.rows),
             "y": digest(examples.targets),
             "sample_weight": digest(examples.weights),
         }
@@ -182,7 +204,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
         ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, for classifiers
         the share of changed_decisions among them, and norm_of_change, in the kernel's space: for kernels with
-        k(x, x) = 1 no row whatsoever changes by more.
+        k(x, x) = 1, and up to rounding, no row whatsoever changes by more.
 
         Parameters
         ----------

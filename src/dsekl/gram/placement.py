@@ -18,7 +18,7 @@ from dsekl.kernels import VectorKernel
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, RowFile, StoredRows
 from dsekl.rows.array import chunks_of
 
-from .gram import Values, require
+from .gram import Values, require, require_array
 
 
 def refuse_overflow(norms: NDArray[Any]) -> None:
@@ -92,7 +92,10 @@ class Placement:
     def from_values(values: Values) -> Placement:
         """Return the placement that ``to_values`` described."""
         center, scale, dtype = values["center"], values["scale"], values["dtype"]
-        require(dtype in ("float32", "float64"), "a type of numbers")
-        require(scale.ndim == 1 and scale.dtype == np.float64, "a scale per feature")
-        require(center is None or (center.shape == scale.shape and center.dtype == np.float64), "a centre per feature")
+        require(type(dtype) is str and dtype in ("float32", "float64"), "a type of numbers")
+        require_array(scale, "a scale per feature", "float64")
+        require(len(scale) > 0 and scale.min() >= 0 and scale.max() > 0, "a scale that is positive")
+        if center is not None:
+            require_array(center, "a centre per feature", "float64")
+            require(center.shape == scale.shape, "a centre per feature")
         return Placement(center, scale, dtype)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from dsekl import gram
 from dsekl.kernels import VectorKernel
@@ -111,9 +110,7 @@ class Search:
         new = [setting for setting in settings if setting not in self.scores]
         if not new:
             return
-        # The regions have the threads; BLAS with threads of its own in each of them is up to ten times slower.
-        with threadpool_limits(limits=1, user_api="blas"):
-            found = self.data.workers.map(lambda region: self._judge(region, new), self.regions)
+        found = self.data.workers.map(lambda region: self._judge(region, new), self.regions)
         for k, setting in enumerate(new):
             errors, losses, weights = np.concatenate([judged[k] for judged in found], axis=1)
             self.scores[setting] = Score(errors, errors + MARGIN_WEIGHT * losses, weights)

@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, intp, njit, types
+from numba import boolean, float64, intp, types
 from numpy.typing import NDArray
 
-from dsekl.compiled import NUMBER, comparison_signature, compiled, cube, matrix, pointer, vector
+from dsekl.compiled import NUMBER, comparison_signature, compiled, cube, inlined, matrix, njit, pointer, vector
 from dsekl.gram.loops.microtile import COMPARE, TILE_ROWS
 from dsekl.gram.points import DensePoints, pack
 from dsekl.kernels import Pairwise
@@ -31,7 +31,7 @@ ROWS_A_TASK = 48
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def _closeness(line: Any, col_weights: Any) -> Any:
     """Turn distances into weights relative to the nearest column's; return their sum."""
     nearest = line[0]
@@ -44,7 +44,7 @@ def _closeness(line: Any, col_weights: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def _add_parts(row: Any, col: Any, pull: Any, manhattan: Any, parts: Any) -> None:
     if manhattan:
         for k in range(row.size):
@@ -71,18 +71,20 @@ def _accumulate(
         for r in range(min(TILE_ROWS, end - first)):
             i = first + r
             total = _closeness(tile[r], col_weights)
-            mean[:] = 0.0
+            for o in range(n_outputs):
+                mean[o] = 0.0
             for j in range(n_cols):
                 if tile[r, j] > NEGLIGIBLE:
                     for o in range(n_outputs):
                         mean[o] += tile[r, j] * col_targets[j, o]
-            mean /= total
             own = 0.0
             for o in range(n_outputs):
+                mean[o] /= total
                 error[o] = mean[o] - row_targets[i, o]
                 own += error[o] * mean[o]
                 loss += row_weights[i] * error[o] * error[o]
-            parts[:] = 0.0
+            for k in range(parts.size):
+                parts[k] = 0.0
             for j in range(n_cols):
                 if tile[r, j] > NEGLIGIBLE:
                     pull = -own

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.blas import one_blas_thread
 from dsekl.expansions import Empirical
-from dsekl.runs import Hooks, Run, Settled, Validation, optimise
+from dsekl.kernels import VectorKernel
+from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
 from dsekl.solvers import Problem
 
 from .examples import Examples
@@ -38,18 +40,36 @@ class Fitted:
     reason: str | None
 
 
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C in a fit, with what the fit had come to."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        super().__init__("stopped by Ctrl-C")
+        self.fitted = fitted
+
+
+@one_blas_thread()
 def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
-    """Fit a machine to examples. ``run`` moves along, so that it can be gone on from."""
+    """Fit a machine to examples. ``run`` moves along, so that it can be gone on from.
+
+    Ctrl-C raises ``FitInterrupted`` once the step under way is whole, and KeyboardInterrupt where there is no model
+    yet.
+    """
     rng = np.random.default_rng(run.seed)
     examples, held_out = examples.weighted(), None
     if run.stopping.validation_fraction is not None:
         examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = machine.settle(examples, run, rng)
+        if not run.settled.whole:
+            raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet")
         run.keep(run)
     settled = run.settled
     rng.bit_generator.state = settled.randomness
-    kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
+    with run.blaming_its_file():
+        if run.file is not None:
+            _check_settled(machine, settled)
+        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
     examples = examples.in_order(kernel_matrix.order)
     problem = Problem(
         machine.expansion.expand(kernel_matrix, rng),
@@ -59,6 +79,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         settled.C if machine.C is None else machine.C,
         run.workers,
         run.stopping.tol,
+        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers),
     )
     state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
@@ -89,10 +110,21 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             raise
 
     hooks = Hooks(run.watcher.before_epoch, lambda: run.keep_if_due(run), after_epoch)
-    # Stopped before the first epoch, a fit is one epoch long: on a sample of many rows, a second or two.
-    n_epochs = run.stopping.max_epochs if settled.whole else 1
-    optimise(machine.solver, problem, state, monitor, n_epochs, run.verbose, hooks, warn=settled.whole)
-    if not settled.whole:
-        monitor.reason = "interrupted"
+    try:
+        optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks)
+    except Interrupted:
+        run.keep(run)
+        raise FitInterrupted(fitted()) from None
     run.keep(run)
     return fitted()
+
+
+def _check_settled(machine: Machine, settled: Settled) -> None:
+    """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
+    if machine.C is not None and machine.C != settled.C:
+        raise ValueError(f"what was settled's C is {settled.C!r}, and C={machine.C!r}")
+    if isinstance(machine.kernel, VectorKernel) != (settled.gamma is not None):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.kernel!r}")
+    given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma
+    if settled.gamma is not None and not np.array_equal(settled.gamma, np.asarray(given)):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r}, and gamma={machine.gamma!r}")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dsekl import gram, metric
 from dsekl.expansions import Empirical, Expansion
-from dsekl.gram import Gram
+from dsekl.gram import Gram, Reference
+from dsekl.gram.reference import NEGLIGIBLE
 from dsekl.kernels import Kernel, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Loss
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Rows, StoredRows
@@ -68,6 +69,18 @@ class Machine:
         return gram.build(
             self.kernel, rows, 1.0 if gamma is None else gamma, dtype, self.budget, workers, self.kernel_tol
         )
+
+    def reference(
+        self, rows: Rows, order: NDArray[np.intp] | None, gamma: float | Floats | None, workers: Workers
+    ) -> Reference | None:
+        """Return the kernel matrix of the rows in float64, to measure by; None where kernel values are given so."""
+        if gamma is None or not isinstance(rows, ArrayRows | CsrRows | StoredRows):
+            return None
+
+        def build(some: Rows) -> Gram:
+            return gram.build(self.kernel, some, gamma, "float64", self.budget, workers, NEGLIGIBLE)
+
+        return Reference(build, rows, order, self.budget)
 
     def settle(self, examples: Examples, run: Run, rng: np.random.Generator) -> Settled:
         """Return gamma, learned if it is to be, and C."""

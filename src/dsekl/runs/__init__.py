@@ -1,8 +1,12 @@
 """A run: epochs until something ends them, progress, history, Ctrl-C, checkpoints, and going on from one."""
 
+from .interrupts import Interrupted
 from .loop import Hooks, optimise
-from .monitor import ErrorMeasure, Monitor, Validation
+from .monitor import ErrorMeasure, Monitor, Units, Validation
 from .progress import Progress
 from .run import Run, Settled, Stopping
 
-__all__ = ["ErrorMeasure", "Hooks", "Monitor", "Progress", "Run", "Settled", "Stopping", "Validation", "optimise"]
+__all__ = [
+    "ErrorMeasure", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stopping", "Units",
+    "Validation", "optimise",
+]  # fmt: skip

@@ -17,8 +17,9 @@ from typing import Any
 
 from dsekl import persistence
 from dsekl.persistence import ModelFileError, decoded, encoded
+from dsekl.solvers.state import Count
 
-from .fields import from_values, generator, to_values
+from .fields import checked, from_values, to_values
 from .identity import Identity
 from .run import FIX, Run, SavedState, Settled
 
@@ -74,7 +75,8 @@ def read(path: Path, n_features: int) -> Run | None:
         header, arrays = persistence.read(path)
         if header["kind"] != "checkpoint":
             raise ModelFileError(path, f"it is a {header['kind']}, no checkpoint")
-        identity = Identity(dict(header["parameters"]), dict(header["data"]))
+        texts = {name: checked(dict[str, str], header[name], {}, f"its {name}") for name in ("parameters", "data")}
+        identity = Identity(**texts)
         return _from_values(path, identity, decoded(header["run"], arrays, {}), n_features)
 
 
@@ -91,12 +93,15 @@ def _to_values(run: Run) -> dict[str, Any]:
 
 
 def _from_values(path: Path, identity: Identity, values: dict[str, Any], n_features: int) -> Run:
-    if type(values["seed"]) is not int or values["seed"] < 0:
-        raise ValueError(f"{values['seed']!r} is no seed")
-    run = Run(seed=values["seed"], identity=identity)
+    if set(values) != {"seed", "settled", "state", "monitor"}:
+        raise ValueError(f"its run has the fields {sorted(values)}")
+    seed = checked(Count, values["seed"], {}, "its seed")
+    run = Run(seed=seed, identity=identity, file=path)
     if values["settled"] is not None:
         run.settled = from_values(Settled, values["settled"], {"features": n_features}, "what was settled")
-        generator(run.settled.randomness, "what was settled's randomness")
+        run.settled.check()
     if values["state"] is not None:
+        if run.settled is None:
+            raise ValueError("its state is one of a run for which nothing was settled")
         run.saved = SavedState(path, values["state"], values["monitor"])
     return run

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsekl.persistence import checking
 from dsekl.solvers import Problem, Solver, State
-from dsekl.solvers.state import PerFeature
+from dsekl.solvers.state import Floats, Form, Positive, PositiveOrInfinite
 from dsekl.workers import ALONE, Workers
 
-from .fields import from_values
+from .fields import from_values, generator
 from .identity import Identity
-from .monitor import Monitor
-
-Floats = NDArray[np.float64]
+from .monitor import Monitor, Units
 
 FIX = "delete the file, or give checkpoint another path"
 
@@ -36,19 +34,30 @@ class Stopping:
     """Epochs without an improvement on the held-out rows that end the run."""
 
 
+Weights = Annotated[Floats, Form(("features",), least=0.0)]
+
+
 @dataclass(frozen=True)
 class Settled:
     """What is settled before the first step: enough to start the same run again on the same data."""
 
-    gamma: float | PerFeature | None = None
-    C: float = 1.0
+    gamma: Positive | Weights | None = None
+    C: PositiveOrInfinite = 1.0
     metric: str | None = None
     """Which weights of the features were chosen, where gamma was learned."""
-    importances: PerFeature | None = None
+    importances: Weights | None = None
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
     whole: bool = True
     """False if Ctrl-C came while gamma was learned: good for a model now, and not to go on from."""
+
+    def check(self) -> None:
+        """Raise ValueError where fields that are right by themselves do not fit each other."""
+        generator(self.randomness, "what was settled's randomness")
+        if isinstance(self.gamma, np.ndarray) and not self.gamma.any():
+            raise ValueError("what was settled's gamma is 0 for every feature")
+        if not self.whole:
+            raise ValueError("what was settled's whole is False, and nothing goes on from there")
 
 
 class Watcher(Protocol):
@@ -91,12 +100,15 @@ class SavedState:
         found = self.monitor.get("reason") if isinstance(self.monitor, dict) else None
         return found if isinstance(found, str) else None
 
-    def checked(self, solver: Solver[Any], problem: Problem) -> tuple[State, Monitor]:
+    def checked(self, solver: Solver[Any], problem: Problem, validated: bool) -> tuple[State, Monitor]:
         """Return the two as what the solver needs for the problem; ModelFileError names what cannot be."""
         with checking(self.path, FIX):
             state = from_values(solver.state_type, self.state, problem.sizes, "the state")
-            state.check()
-            return state, from_values(Monitor, self.monitor, problem.sizes, "the monitor")
+            state.check(problem, solver)
+            monitor = from_values(Monitor, self.monitor, problem.sizes, "the monitor")
+            monitor.check(state, validated)
+            monitor.file = self.path
+            return state, monitor
 
 
 @dataclass
@@ -107,12 +119,16 @@ class Run:
     stopping: Stopping = field(default_factory=Stopping)
     workers: Workers = ALONE
     verbose: bool | int | str = False
+    units: Units = field(default_factory=Units)
+    """Those of the history."""
     watcher: Watcher = field(default_factory=Nobody)
     keep: Callable[[Run], None] = lambda run: None
     """Called where the state is whole, so that a checkpoint can be written."""
     keep_if_due: Callable[[Run], None] = lambda run: None
 
     identity: Identity | None = None
+    file: Path | None = None
+    """The checkpoint that the run was read from."""
     settled: Settled | None = None
     state: State | None = None
     monitor: Monitor | None = None
@@ -123,6 +139,10 @@ class Run:
     solver: type | None = None
     changed: bool = False
     """Whether the state is one of another problem on the same rows."""
+
+    def blaming_its_file(self) -> AbstractContextManager[None]:
+        """Turn what goes wrong with what was read from a checkpoint into its error."""
+        return nullcontext() if self.file is None else checking(self.file, FIX)
 
     @property
     def finished(self) -> bool:
@@ -135,7 +155,9 @@ class Run:
     def take_up(self, solver: Solver[Any], problem: Problem, rng: np.random.Generator) -> tuple[State, Monitor]:
         """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones."""
         if self.saved is not None:
-            self.state, self.monitor = self.saved.checked(solver, problem)
+            self.state, self.monitor = self.saved.checked(
+                solver, problem, self.stopping.validation_fraction is not None
+            )
             self.saved = None
         if self.state is None:
             self.state = solver.start(problem, rng)
@@ -143,4 +165,5 @@ class Run:
             self.state = solver.adapt(problem, self.state)
         if self.monitor is None:
             self.monitor = Monitor(first_epoch=self.state.epoch)
+        self.monitor.units = self.units
         return self.state, self.monitor

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,9 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import dsekl
 from dsekl import kernels, losses
+from dsekl.blas import one_blas_thread
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
 from dsekl.rows import digest
 from dsekl.search import Region, draw_regions, draw_splits, region_rows
+from dsekl.workers import Threads
 
 from .candidate import Base, Candidate, candidates_of
 from .journal import LARGEST, Chosen, Journal
@@ -62,6 +64,7 @@ class Tuned:
     outcomes: list[Outcome]
 
 
+@one_blas_thread()
 def tune(
     estimators: Sequence[Estimator],
     X: Matrix,
@@ -155,16 +158,16 @@ class _Search:
         units = [(candidate, number) for candidate in candidates for number in range(len(regions))]
         errors = {unit: self.journal.error(_unit(*unit)) for unit in units}
         new = [unit for unit in units if errors[unit] is None]
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs or -1)) as pool:
-            try:
-                found = [pool.submit(self._judge, candidate, regions[number]) for candidate, number in new]
-                for unit, error in zip(new, found, strict=True):
-                    errors[unit] = error.result()
-                    self.journal.add(_unit(*unit), error.result())
-            except BaseException:
-                # Ctrl-C: what runs ends first, since a thread in compiled code cannot be left behind.
-                pool.shutdown(cancel_futures=True)
-                raise
+        writing = Lock()
+
+        def judge(unit: tuple[Candidate, int]) -> None:
+            candidate, number = unit
+            error = self._judge(candidate, regions[number])
+            with writing:
+                errors[unit] = error
+                self.journal.add(_unit(*unit), error)
+
+        Threads(effective_n_jobs(self.n_jobs or -1)).map(judge, new)
         sizes = [len(region.held_out) for region in regions]
         outcomes = []
         for candidate in candidates:
@@ -218,8 +221,6 @@ class _Search:
     def _fit(self, unfitted: Estimator, rows: NDArray[np.intp]) -> Estimator:
         whole = len(rows) == len(self.y)
         fitted: Estimator = unfitted.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
-        if fitted.stop_reason_ == "interrupted":
-            raise KeyboardInterrupt
         return fitted
 
     def _points(self) -> NDArray[np.float32]:

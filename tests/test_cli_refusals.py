@@ -12,6 +12,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import dsekl
+from dsekl.cli import predict
+from dsekl.data import replaced_folder
+from dsekl.data.folder import read_folder
 
 BAD = [
     (b"", "train.csv: is empty"),
@@ -229,6 +232,29 @@ def test_a_recipe_that_does_not_fit_its_model_is_refused(run: Any, bought: Path,
         assert result.code == 2
         assert result.err.startswith(f"dsekl: {tmp_path}/m.dsekl: ")
         assert "corrupted" in result.err
+
+
+def test_predictions_are_escaped_on_a_terminal_and_data_in_a_pipe(
+    run: Any, bought: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (bought / "test.csv").read_text().splitlines()
+    (tmp_path / "new.csv").write_text(f"{text[0]}\n\x1b[31m{text[1]}\n")
+    arguments = ["predict", bought / "m.dsekl", tmp_path / "new.csv", "--keep", "id"]
+    assert "\x1b[31m" in run(*arguments).out
+    monkeypatch.setattr(predict.sys.stdout, "isatty", lambda: True, raising=False)
+    shown = run(*arguments).out
+    assert "\x1b[31m" not in shown
+    assert "\\x1b[31m" in shown
+
+
+def test_a_folder_that_a_kill_left_aside_is_not_overwritten_unasked(run: Any, bought: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    assert run("convert", bought / "train.csv", folder, "-t", "buys").code == 0
+    folder.rename(tmp_path / f"{replaced_folder._prefix(folder)}01234567.old")
+    result = run("convert", bought / "train.csv", folder, "-t", "buys")
+    assert result.code == 2
+    assert "already exists (use --force to overwrite)" in result.err
+    assert read_folder(folder)[0].n_rows == 300
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "npy"])

@@ -20,9 +20,7 @@ def main() -> None:
             settings = dict(solver=solver, dtype=dtype, max_epochs=2, random_state=0)
             DSEKLClassifier(**settings).fit(X, y > 0).predict(X)
             DSEKLRegressor(**settings).fit(X, y).predict(X)
-        DSEKLClassifier(gamma=1.0, dtype=dtype, max_epochs=2).fit(sparse.csr_array(X), y > 0).predict(
-            sparse.csr_array(X)
-        )
+        DSEKLClassifier(gamma=1.0, dtype=dtype, max_epochs=2).fit(rows, y > 0).predict(rows)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo docs test suite test-all test-floors test-newest bench lint clean
+.PHONY: demo docs test suite test-all test-floors test-newest fuzz bench lint clean
 
 # A marker per extra: a change of pyproject.toml installs again, nothing else does.
 .venv/.installed-%: pyproject.toml
@@ -38,6 +38,9 @@ test-newest:  ## the tests with the newest versions that there are, in an enviro
 	$(PYTHON) -m venv --clear build/newest
 	build/newest/bin/pip install --quiet --upgrade --editable '.[suite]'
 	NUMBA_CACHE_DIR=build/newest/numba build/newest/bin/python -m pytest -n auto -m "not slow" tests
+
+fuzz: .venv/.installed-test  ## forged files and kills by the thousand, some minutes; --seed, --scale and --only with tests.fuzz
+	$(BIN)/python -m tests.fuzz
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .

@@ -80,7 +80,7 @@ ROUND = [case for case in CASES for _ in range(SHARES[case.name])]
 
 def prepare(folder: Path, cases: Sequence[Case] = CASES) -> None:
     """Write the data, run each command without a kill, and note what it leaves and how long it takes."""
-    for name, n_rows in (("train", 1_500), ("few", 150), ("long", 30_000)):
+    for name, n_rows in (("train", 600), ("few", 150), ("long", 30_000)):
         _write_rows(folder / f"{name}.csv", n_rows)
     left = folder / "left"
     left.mkdir()

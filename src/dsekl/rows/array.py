@@ -74,6 +74,12 @@ class InChunks:
     def lowest(self) -> float:
         return float(min(rows.min() for _, rows in self.chunks()))
 
+    def largest(self) -> NDArray[np.float64]:
+        largest = np.zeros(self.shape[1])
+        for _, rows in self.chunks():
+            np.maximum(largest, np.maximum(rows.max(axis=0), -rows.min(axis=0)), out=largest)
+        return largest
+
     def digest(self) -> str:
         return digest(self)
 

@@ -61,7 +61,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     if run.stopping.validation_fraction is not None:
         examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
-        run.settled = machine.settle(examples, run, rng)
+        run.settled = machine.settle(examples.for_search(), run, rng)
         if not run.settled.whole:
             raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet")
         run.keep(run)

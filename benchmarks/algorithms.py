@@ -41,7 +41,7 @@ def xor() -> None:
         corners = rng.choice([-1.0, 1.0], (1100, 2))
         X, y = corners + np.sqrt(0.2) * rng.standard_normal((1100, 2)), np.sign(corners.prod(axis=1))
         models = [
-            DSEKLClassifier(gamma=1.0, solver=DoublyStochastic(50, 50), max_epochs=200, random_state=seed),
+            DSEKLClassifier(gamma=1.0, solver=solver, max_epochs=200, random_state=seed),
             SVC(gamma=1.0),
         ]
         errors.append([1 - model.fit(X[:100], y[:100]).score(X[100:], y[100:]) for model in models])
@@ -58,7 +58,7 @@ def epochs(X: Any, y: Any) -> None:
     for reading in ("local", "global"):
         errors = np.zeros((3, 8))
         for seed in range(3):
-            solver = SharedMemory(1000, 1000, gradient=reading)
+            solver = SharedMemory(1000, 1000, gradient=reading, steps="paper")
             model = DSEKLClassifier(gamma=1.0, solver=solver, max_epochs=1, tol=0.0, warm_start=True, random_state=seed)
             for epoch in range(8):
                 model.fit(X[train], y[train])
@@ -81,7 +81,7 @@ def speed_up(X: Any, y: Any) -> None:
     for reading in ("local", "global"):
 
         def one_batch(n_workers: int, reading: str = reading) -> None:
-            solver = SharedMemory(10_000, 10_000, n_workers=n_workers, gradient=reading)
+            solver = SharedMemory(10_000, 10_000, n_workers=n_workers, gradient=reading, steps="paper")
             next(solver.epoch(problem, solver.start(problem, np.random.default_rng(0))))
 
         one, two = best_of(lambda: one_batch(1), lambda: one_batch(2), rounds=3)
@@ -113,7 +113,9 @@ def peak_memory_of_a_fit() -> float:
     X = X.astype(np.float32)
     X /= X.std(axis=0) + 1e-9
     labels = np.where(y == 2, 1, -1)
-    model = DSEKLClassifier(gamma=1.0, solver=SharedMemory(10_000, 10_000), max_epochs=1, tol=0.0, random_state=0)
+    model = DSEKLClassifier(
+        gamma=1.0, solver=SharedMemory(10_000, 10_000, steps="paper"), max_epochs=1, tol=0.0, random_state=0
+    )
     _stop_after_seconds(60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

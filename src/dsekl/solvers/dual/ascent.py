@@ -201,7 +201,7 @@ def _require_moderate(problem: Problem) -> None:
     least, most = problem.C * float(problem.weights.min()), problem.C * float(problem.weights.max())
     if not (FACTORS[0] <= least and most <= FACTORS[1]):
         raise ValueError(
-            f"C={problem.C!r} times sample weights from {problem.weights.min():.3g} to {problem.weights.max():.3g} must "
+            f"C={problem.C!r} times sample weights from {least / problem.C:.3g} to {most / problem.C:.3g} must "
             f"stay between {FACTORS[0]} and {FACTORS[1]}; choose a C nearer to 1, or scale sample_weight"
         )
 

@@ -40,6 +40,7 @@ def xor() -> None:
         rng = np.random.default_rng(seed)
         corners = rng.choice([-1.0, 1.0], (1100, 2))
         X, y = corners + np.sqrt(0.2) * rng.standard_normal((1100, 2)), np.sign(corners.prod(axis=1))
+        solver = DoublyStochastic(50, 50, steps="paper")
         models = [
             DSEKLClassifier(gamma=1.0, solver=solver, max_epochs=200, random_state=seed),
             SVC(gamma=1.0),

@@ -94,7 +94,9 @@ SOLVERS = (
     ),
     SolverCase("paper's steps", DoublyStochastic(steps="paper"), settings=dict(gamma="median", max_epochs=6)),
     SolverCase("averaged", DoublyStochastic(average=True, steps="paper"), settings=dict(max_epochs=6)),
-    SolverCase("constant steps", DoublyStochastic(80, 120, "auto", "constant", steps="paper"), settings=dict(max_epochs=6)),
+    SolverCase(
+        "constant steps", DoublyStochastic(80, 120, schedule="constant", steps="paper"), settings=dict(max_epochs=6)
+    ),
     SolverCase("subset", DoublyStochastic(), settings=dict(expansion="fixed_subset", max_epochs=6), gamma=1.0),
     SolverCase("shared memory", SharedMemory(200, 200), DSEKLRegressor, dict(max_epochs=6, tol=0.0), gamma=1.0),
     SolverCase(

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
+from dsekl.kernels import known_definite
 from dsekl.sampling import draw_blocks
 
 from ..solver import Problem, Verdict, require
@@ -304,7 +305,7 @@ class _ActiveRows:
     def solve(self, K: NDArray[Any], block: NDArray[np.intp], coef: Floats) -> None:
         """Move the block's coefficients to their optimum, for a quadratic loss."""
         kernel = self.problem.gram.kernel
-        known = kernel.positive_semidefinite
+        known = known_definite(kernel)
         try:
             solve_squared(K, self.y[block], self.C[block], coef, self.f[block], known)
         except LinAlgError as error:

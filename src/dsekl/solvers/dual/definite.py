@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsekl.kernels import Kernel, name_of
+from dsekl.kernels import Kernel, known_definite, name_of
 
 from ..solver import Problem
 from ..state import Floats
@@ -28,7 +28,7 @@ def require_definite(problem: Problem, diagonal: Floats, rank: np.ndarray[tuple[
     ``rank`` is a random order of the rows, whose first are looked at.
     """
     kernel = problem.gram.kernel
-    if kernel.positive_semidefinite:
+    if known_definite(kernel):
         return 0
     if (diagonal < 0).any():
         raise indefinite(kernel, f"k(x, x) = {diagonal.min():.3g} of a row")

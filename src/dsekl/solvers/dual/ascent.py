@@ -1,4 +1,4 @@
-"""Block dual ascent: the exact kernel machine, with a certificate.
+"""Block dual ascent: the exact kernel machine to a stated gap, with a certificate.
 
 For a convex loss and the norm of the kernel's space, the dual is ``min over coef of 1/2 coef' K coef + sum_i
 conjugate(y_i, coef_i, C_i)``: separable but for K. With the predictions ``F = K coef`` kept for every row, a step is::

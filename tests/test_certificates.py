@@ -105,7 +105,9 @@ def test_a_reference_is_the_whole_kernel_matrix_in_any_order(budget: int) -> Non
     np.testing.assert_allclose(reference.product(rows, cols, V), whole, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [Sigmoid(-1.0), Sigmoid(0.0), Radial(njit(lambda s: 1.0 - s))], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [Sigmoid(-1.0), Sigmoid(0.0), Radial(njit(lambda s: 1.0 - s))], ids=["sigmoid -1", "sigmoid 0", "radial"]
+)
 @pytest.mark.parametrize("loss", ["hinge", "squared"])
 def test_an_indefinite_kernel_gets_no_certificate(kernel: Any, loss: str) -> None:
     X, y = make_moons(400, noise=0.2, random_state=0)

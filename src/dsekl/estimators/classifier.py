@@ -55,8 +55,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
         "auto" chooses C together with a learned gamma, and is 1 elsewhere.
     solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
-        Block dual ascent, the exact kernel machine to a stated duality gap, or the paper's Algorithm 1 or 2. The objects
-        ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
+        Block dual ascent, the exact kernel machine to a stated duality gap, or the paper's Algorithm 1 or 2. The
+        objects ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
     expansion : {"empirical", "fixed_subset", "random_fourier"} or expansion object, default="empirical"
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None

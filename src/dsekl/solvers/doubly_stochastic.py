@@ -31,7 +31,7 @@ from dsekl.gram import transposed_times
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .block_gradient import CurvatureBound, data_gradient, diverged, safe_step, sizes, steepness
-from .preconditioner import FIRST_STEP, WORSE_THAN_NOTHING, direction
+from .preconditioner import FIRST_STEP, SHORTEST, WORSE_THAN_NOTHING, direction
 from .solver import Problem, Solver, Verdict, require
 from .state import Floats, PerTerm, Plan, Positive, State
 
@@ -166,7 +166,7 @@ class DoublyStochastic(BaseEstimator):
         loss = float((weights * problem.loss.value(y, f)).sum())
         nothing = float((weights * problem.loss.value(y, np.zeros_like(f))).sum())
         if self.step_size == "auto" and loss > WORSE_THAN_NOTHING * nothing:
-            state.unit *= 0.5
+            state.unit = max(0.5 * state.unit, SHORTEST)
         K = problem.gram.block(rows, cols)
         gradient = transposed_times(K, weights * problem.loss.gradient(y, f)) / len(rows)
         gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]

@@ -42,6 +42,9 @@ MOST_ROWS = 1000
 FIRST_STEP = 0.5
 """Factor of the steps in the first epoch; later ones shrink with the root of the epoch's number."""
 
+SHORTEST = 1e-12
+"""Factor below which steps do not become shorter."""
+
 WORSE_THAN_NOTHING = 4.0
 """Loss over that of f = 0 at which a step was too long, and all later ones become half as long."""
 

@@ -41,7 +41,7 @@ from dsekl.workers import ALONE, Threads, Workers, chunks
 
 from .block_gradient import data_gradient, diverged, sizes
 from .doubly_stochastic import STEPS
-from .preconditioner import FIRST_STEP, MOST_COLS, MOST_ROWS, WORSE_THAN_NOTHING, direction
+from .preconditioner import FIRST_STEP, MOST_COLS, MOST_ROWS, SHORTEST, WORSE_THAN_NOTHING, direction
 from .solver import Problem, Solver, Verdict, require
 from .state import Floats, Form, PerTerm, Plan, Positive, State
 
@@ -197,7 +197,7 @@ class SharedMemory(BaseEstimator):
         y, weights = problem.targets[batch.rows], problem.weights[batch.rows, None]
         nothing = float((weights * problem.loss.value(y, np.zeros_like(y))).sum())
         if self.learning_rate == "auto" and batch.loss > WORSE_THAN_NOTHING * nothing:
-            state.rate *= 0.5
+            state.rate = max(0.5 * state.rate, SHORTEST)
         rate = state.rate / sqrt(state.epoch + 1)
         blocks = [
             (cols[part], gradient[part] / len(batch.rows))

@@ -208,7 +208,7 @@ def _stored(estimator: BaseEstimator, X: NDArray[Any], **checks: Any) -> StoredR
                 f"X holds {values[row, column]} in row {part.start + row}, column {column} (counted from 0); leave "
                 "such rows out, or put a number in their place"
             )
-        _refuse_huge(estimator, np.abs(values).max(axis=0))
+        _refuse_huge(estimator, np.abs(values).max(axis=0).astype(np.float64))
     return rows
 
 

@@ -12,7 +12,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from dsekl import kernels, losses
+from dsekl import losses
 from dsekl.models import Examples, Fitted
 from dsekl.runs.role import Role
 
@@ -27,12 +27,13 @@ CLASS_WEIGHT = Parameter(None, Role.PROBLEM, [dict, StrOptions({"balanced"}), No
 
 
 def _gives_probabilities(estimator: DSEKLClassifier) -> bool:
-    if estimator.loss != "logistic" and not isinstance(estimator.loss, losses.Logistic):
-        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={estimator.loss!r}")
+    loss = vars(estimator).get("loss_", estimator.loss)
+    if loss != "logistic" and not isinstance(loss, losses.Logistic):
+        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={loss!r}")
     return True
 
 
-@with_parameters(table(loss="hinge", class_weight=CLASS_WEIGHT))
+@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT))
 class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
@@ -155,8 +156,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
-        kernel, loss = kernels.resolve(self.kernel), losses.resolve(self.loss, "classification")
-        rows, labels = inputs.training_data(self, kernel, X, y, inputs.labels)
+        loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
+        rows, labels = inputs.training_data(self, self._kernel(), X, y, inputs.labels)
         weights = inputs.row_weights(sample_weight, rows)
         counted = weights > 0
         self.classes_ = np.unique(labels[counted])
@@ -170,7 +171,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
             per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
             weights = weights * per_class[codes]
         examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
-        self._train(kernel, loss, examples, labels, sample_weight)
+        self._train(loss, examples, labels, sample_weight)
         return self
 
     def decision_function(self, X: inputs.MatrixLike) -> Floats:

@@ -124,7 +124,10 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
         setattr(estimator, name, value)
     if header["feature_names"] is not None:
         estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    resolved = kernels.resolve(estimator.kernel)
+    # Files of 0.1.0 have the kernel among the parameters alone.
+    if kernel is not None:
+        estimator.kernel_ = kernel
+    resolved = kernels.resolve(vars(estimator).get("kernel_", estimator.kernel))
     if isinstance(resolved, VectorKernel):
         resolved.profile()  # refuses bad parameters
     gram = storage.from_values(resolved, decoded(header["basis"], arrays, SETTINGS))

@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsekl import expansions, solvers
+from dsekl import expansions, kernels, solvers
 from dsekl.kernels import Kernel
 from dsekl.losses import Loss
 from dsekl.models import Examples, Fitted, Machine, Model, fit
 from dsekl.models.compaction import compact
-from dsekl.models.machine import MEGABYTE
+from dsekl.models.machine import MEGABYTE, USUAL_KERNEL, USUAL_LOSS
 from dsekl.models.savable import text_of
 from dsekl.rows import digest
 from dsekl.runs import Run, Stopping, resume
@@ -37,7 +37,12 @@ from .parameters import seed_of, thread_count
 
 Floats = NDArray[np.float64]
 
+AUTO = "auto"
+
 OF_ONE_FIT = (
+    "kernel_",
+    "loss_",
+    "scale_",
     "feature_importances_",
     "metric_",
     "support_",
@@ -60,11 +65,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     dual_coef_: Floats
     compaction_: dict[str, Any]
 
-    def _train(
-        self, kernel: Kernel, loss: Loss, examples: Examples, y: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> None:
-        """Fit the machine and set the attributes that every fitted estimator has."""
-        machine = self._machine(kernel, loss)
+    def _train(self, loss: Loss | None, examples: Examples, y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
+        """Fit the machine and set the attributes that every fitted estimator has; no loss is one to be chosen."""
+        machine = self._machine(loss)
         listeners = Listeners(self, examples.rows.values, y, sample_weight)
         run = self._begin(machine, examples)
         run.watcher = listeners
@@ -75,9 +78,21 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         resume.warn_if_interrupted(run, path, self.warm_start)
         listeners.after_fit()
 
-    def _machine(self, kernel: Kernel, loss: Loss) -> Machine:
+    def _kernel(self) -> Kernel:
+        """Return the kernel that was named; rows are read alike for all that "auto" chooses from."""
+        return kernels.resolve(USUAL_KERNEL if self._chooses_kernel else self.kernel)
+
+    @property
+    def _chooses_loss(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == AUTO
+
+    @property
+    def _chooses_kernel(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == AUTO
+
+    def _machine(self, loss: Loss | None) -> Machine:
         return Machine(
-            kernel,
+            None if self._chooses_kernel else self._kernel(),
             loss,
             self.gamma,
             None if isinstance(self.C, str) else float(self.C),
@@ -142,15 +157,20 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _attributes(self, fitted: Fitted) -> dict[str, Any]:
         """Return the attributes of a fitted estimator."""
+        settled = fitted.settled
+        chosen_scale = "raw" if settled.scale is None else settled.scale
         optional = {
-            "gamma_": fitted.settled.gamma,
-            "metric_": fitted.settled.metric,
-            "feature_importances_": fitted.settled.importances,
+            "gamma_": settled.gamma,
+            "metric_": settled.metric,
+            "scale_": chosen_scale if settled.metric is not None else None,
+            "feature_importances_": fitted.importances,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
             "validation_rows_": fitted.validation_rows,
         }
         return {
+            "kernel_": (settled.kernel or USUAL_KERNEL) if self._chooses_kernel else self.kernel,
+            "loss_": (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
             "C_": fitted.C,

@@ -25,6 +25,8 @@ def save(
     attributes = {name: value for name, value in vars(estimator).items() if FITTED.fullmatch(name)}
     model, names = attributes.pop("model_"), attributes.pop("feature_names_in_", None)
     own_kernel = own_kernel_name(estimator.kernel)
+    if own_kernel is not None:
+        attributes.pop("kernel_", None)
     persistence.write(
         path,
         {

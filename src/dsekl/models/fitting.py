@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dsekl.runs import Hooks, Run, Settled, Validation, optimise
 from dsekl.solvers import Problem
 
 from .examples import Examples
+from .importances import importances
 from .machine import Machine
 from .model import Model
 
@@ -24,12 +25,14 @@ class Fitted:
     """What a fit gives.
 
     ``support`` are the rows of X that the terms are, where they are rows, and ``support_classes`` the codes of their
-    classes, where there are classes; ``validation_rows`` are the rows that were held out.
+    classes, where there are classes; ``validation_rows`` are the rows that were held out. ``importances`` are there
+    when the fit has ended.
     """
 
     model: Model
     C: float
     settled: Settled
+    importances: Floats | None
     support: NDArray[np.intp] | None
     support_classes: NDArray[np.intp] | None
     validation_rows: NDArray[np.intp] | None
@@ -48,14 +51,15 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.settled = machine.settle(examples, run, rng)
         run.keep(run)
     settled = run.settled
+    machine = machine.settled_as(settled)
     rng.bit_generator.state = settled.randomness
-    kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
+    kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
     examples = examples.in_order(kernel_matrix.order)
     problem = Problem(
         machine.expansion.expand(kernel_matrix, rng),
         examples.targets,
         examples.weights,
-        machine.loss,
+        machine.usual_loss,
         settled.C if machine.C is None else machine.C,
         run.workers,
         run.stopping.tol,
@@ -73,6 +77,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             model,
             problem.C,
             settled,
+            importances=None,
             support=examples.places[kept] if own_rows else None,
             support_classes=examples.classes[kept] if own_rows and examples.classes is not None else None,
             validation_rows=None if held_out is None else held_out.places,
@@ -95,4 +100,5 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     if not settled.whole:
         monitor.reason = "interrupted"
     run.keep(run)
-    return fitted()
+    found = fitted()
+    return replace(found, importances=importances(found.model, examples.rows, run.seed, run.workers))

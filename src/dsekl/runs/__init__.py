@@ -4,5 +4,17 @@ from .loop import Hooks, optimise
 from .monitor import ErrorMeasure, Monitor, Validation
 from .progress import Progress
 from .run import Run, Settled, Stopping
+from .stages import Stages
 
-__all__ = ["ErrorMeasure", "Hooks", "Monitor", "Progress", "Run", "Settled", "Stopping", "Validation", "optimise"]
+__all__ = [
+    "ErrorMeasure",
+    "Hooks",
+    "Monitor",
+    "Progress",
+    "Run",
+    "Settled",
+    "Stages",
+    "Stopping",
+    "Validation",
+    "optimise",
+]

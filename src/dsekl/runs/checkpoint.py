@@ -79,7 +79,9 @@ def read(path: Path, n_features: int) -> Run | None:
 
 
 def _to_values(run: Run) -> dict[str, Any]:
-    values: dict[str, Any] = {"seed": run.seed, "settled": None, "state": None, "monitor": None}
+    # Once all is settled, what led there is of no use.
+    stages = run.stages if run.settled is None else {}
+    values: dict[str, Any] = {"seed": run.seed, "stages": stages, "settled": None, "state": None, "monitor": None}
     if run.settled is not None:
         values["settled"] = to_values(run.settled)
     if run.state is not None and run.monitor is not None:
@@ -93,10 +95,14 @@ def _to_values(run: Run) -> dict[str, Any]:
 def _from_values(path: Path, identity: Identity, values: dict[str, Any], n_features: int) -> Run:
     if type(values["seed"]) is not int or values["seed"] < 0:
         raise ValueError(f"{values['seed']!r} is no seed")
-    run = Run(seed=values["seed"], identity=identity)
+    if not isinstance(values["stages"], dict) or not all(isinstance(name, str) for name in values["stages"]):
+        raise ValueError(f"{values['stages']!r:.60} are no stages")
+    run = Run(seed=values["seed"], identity=identity, stages=values["stages"], path=path)
     if values["settled"] is not None:
         run.settled = from_values(Settled, values["settled"], {"features": n_features}, "what was settled")
         generator(run.settled.randomness, "what was settled's randomness")
+        if run.settled.reshaping is not None:
+            run.settled.reshaping.check(n_features)
     if values["state"] is not None:
         run.saved = SavedState(path, values["state"], values["monitor"])
     return run

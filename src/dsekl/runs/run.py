@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.persistence import checking
+from dsekl.rows import Reshaping
 from dsekl.solvers import Problem, Solver, State
-from dsekl.solvers.state import PerFeature
+from dsekl.solvers.state import Form, PerFeature
 from dsekl.workers import ALONE, Workers
 
 from .fields import from_values
@@ -20,6 +21,8 @@ from .identity import Identity
 from .monitor import Monitor
 
 Floats = NDArray[np.float64]
+
+Knots = Annotated[Floats, Form(("features", "any"))]
 
 FIX = "delete the file, or give checkpoint another path"
 
@@ -44,11 +47,25 @@ class Settled:
     C: float = 1.0
     metric: str | None = None
     """Which weights of the features were chosen, where gamma was learned."""
-    importances: PerFeature | None = None
+    kernel: str | None = None
+    """The name of the kernel, where it was chosen; None for the machine's own."""
+    loss: str | None = None
+    """The name of the loss, where it was chosen; None for the machine's own."""
+    scale: str | None = None
+    """The name of the columns' scale, where they are reshaped, and the reshaping's knots and values."""
+    knots: Knots | None = None
+    values: Knots | None = None
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
     whole: bool = True
     """False if Ctrl-C came while gamma was learned: good for a model now, and not to go on from."""
+
+    @property
+    def reshaping(self) -> Reshaping | None:
+        """What the columns go through, None for columns as they are."""
+        if self.scale is None or self.knots is None or self.values is None:
+            return None
+        return Reshaping(self.scale, self.knots, self.values)
 
 
 class Watcher(Protocol):
@@ -113,11 +130,15 @@ class Run:
     keep_if_due: Callable[[Run], None] = lambda run: None
 
     identity: Identity | None = None
+    stages: dict[str, Any] = field(default_factory=dict)
+    """What the search before the first epoch has found so far."""
     settled: Settled | None = None
     state: State | None = None
     monitor: Monitor | None = None
     saved: SavedState | None = None
     """State and monitor in a checkpoint, until their problem is there to check them against."""
+    path: Path | None = None
+    """The checkpoint file that the run comes from."""
     shape: tuple[int, ...] = ()
     """Rows and outputs."""
     solver: type | None = None

@@ -20,7 +20,7 @@ from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import Chooser, n_splits
+from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
 from .scales import deviations, own_units
 from .search import Kind, Search
@@ -68,7 +68,8 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         C = 1.0 if options.C is None else options.C
         return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
     size = region_rows(loss, data.n_outputs)
-    splits = draw_splits(len(data), size, np.random.default_rng([seed, 3]), data.strata, n_splits(len(data)))
+    rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
+    splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
     try:
         # Tasks have the threads; BLAS with threads of its own in each of them is up to ten times slower.
         with threadpool_limits(limits=1, user_api="blas"):

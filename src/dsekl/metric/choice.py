@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dsekl.rows import ReshapedRows, Reshaping
 from dsekl.rows.reshaping import ranked, squashed
 from dsekl.search import Region, Setting, draw_regions, region_rows
-from dsekl.search.regions import Places, Scaled
+from dsekl.search.regions import FOLDS, Places, Scaled
 
 from .data import Data, Options, Stages
 from .scales import deviations
@@ -27,6 +27,12 @@ from .whole import whole_fits
 
 FEW_ROWS, MANY_ROWS = 9_000, 36_000
 """Rows, in all regions together, that decide between candidates, and on the last width and C."""
+
+MOST_SPLITS = 3
+"""Splits of more rows than a region has, as far as ``FEW_ROWS`` go: each holds out a part of its own."""
+
+ENOUGH_HELD_OUT = 3_000
+"""Held-out rows that can tell candidates apart."""
 
 WHOLE_ROWS = 10_000
 """Rows up to which whole fits decide where regions do not."""
@@ -60,8 +66,7 @@ class Chooser:
         self.candidates, self.middle, self.seed = candidates, middle, seed
         # The same regions for all, or the luck of the draw would decide; they are cut by the most middling of weights.
         self.regions = self._regions(candidates[middle][0], FEW_ROWS, 0)
-        size = region_rows(options.losses[options.loss], data.n_outputs)
-        self.whole = size < len(data) <= WHOLE_ROWS
+        self.whole = len(splits) == 1 and len(data) <= WHOLE_ROWS
         self._wholes: dict[str, Found] = {}
 
     def run(self, advance: Callable[[float], None]) -> Champion:
@@ -116,10 +121,16 @@ class Chooser:
         return bool((far > HEAVY_TAIL * deviation).any())
 
     def _losses(self, champion: Champion) -> Champion:
-        first = champion
+        """Let smoother losses challenge the usual one, as long as each is at least as good as the one before it."""
+        first = last = champion
         for name, loss in list(self.options.losses.items())[1:]:
             kind = replace(first.kind, loss_name=name, loss=loss)
-            champion = self._challenged(champion, kind, CLEAR)
+            found = self._searched(first.weights, kind, self._starts(first), against=first.found)
+            challenger = Champion(kind, first.weights, found)
+            if found.error > last.found.error:
+                break
+            last = challenger
+            champion = challenger if self._beats(challenger, champion, CLEAR) else champion
         return champion
 
     def _refined(self, champion: Champion) -> Champion:
@@ -190,6 +201,6 @@ class Chooser:
         return draw_regions(self.splits, n, points, size, count, rng)
 
 
-def n_splits(n: int) -> int:
-    """Return how many splits of so many rows ``FEW_ROWS`` pay for."""
-    return max(1, FEW_ROWS // n)
+def n_splits(n: int, size: int) -> int:
+    """Return how many splits of so many rows ``FEW_ROWS`` pay for, where a region has up to ``size``."""
+    return max(1, min(FOLDS if n <= size else MOST_SPLITS, FEW_ROWS // n))

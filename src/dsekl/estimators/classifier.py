@@ -42,17 +42,21 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
 
     Parameters
     ----------
-    kernel : str, kernel object or callable, default="rbf"
-        "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "sigmoid",
-        "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for a
-        scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
+    kernel : "auto", str, kernel object or callable, default="auto"
+        "auto" lets held-out rows choose, together with a learned gamma: "matern32", which is kept unless "laplacian" or
+        "rbf" is clearly better, on columns as they are, or squashed or ranked where they have heavy tails; on more than
+        200,000 rows "rbf", whose tail costs least. Where gamma is not learned, "auto" is "rbf" on columns as they are.
+        Or name one: "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly",
+        "sigmoid", "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for
+        a scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
     gamma : "auto", "learn", "scale", "median", float or array of shape (n_features,), default="auto"
         The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
         for each feature from the data, for every distance-based (stationary) kernel and dense rows; no scaler is
         needed. "auto" is "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale"
         (scikit-learn's rule) elsewhere.
-    loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
-        "logistic" gives ``predict_proba``.
+    loss : {"auto", "hinge", "squared_hinge", "logistic", "squared"} or loss object, default="auto"
+        "auto" is "hinge", unless held-out rows find "squared_hinge" or "logistic" clearly better together with a
+        learned gamma. "logistic", named or chosen, gives ``predict_proba``.
     C : "auto" or float, default="auto"
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
         "auto" chooses C together with a learned gamma, and is 1 elsewhere.
@@ -119,10 +123,16 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The gamma that was used.
     C_ : float
         The C that was used.
+    kernel_, loss_ : str, kernel object or loss object
+        The kernel and the loss that were used: those given, or those that "auto" chose.
+    scale_ : {"raw", "squashed", "ranked"}
+        The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
     metric_ : {"learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
-        Each feature's share of the typical distance between two rows; they add up to 1 (learned gamma only).
+        How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
+        feature of another row. They add up to 1; all are 0 where f is constant. Rows of numbers only, and for sparse
+        rows only where it is cheap.
     history_ : list of dict
         For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
         while its sample of the rows grows), and validation_error with early stopping.

@@ -43,7 +43,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
-    dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_ : as in ``DSEKLClassifier``
+    dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
+    kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
     history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples

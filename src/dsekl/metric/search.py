@@ -76,9 +76,14 @@ class Search:
         unit = data.target_unit if kind.loss.curvature == 0 else 1.0
         self.lattice = Lattice(FIRST_C * unit if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
         self.found: dict[Setting, Found] = {}
-        self._distances: dict[int, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
+        self._distances: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         sizes = [(len(region.fitted), len(region.held_out)) for region in regions]
-        self._keeps = 4 * sum(fitted * (fitted + held_out) for fitted, held_out in sizes) <= KEPT_BYTES
+        # Ridge with a large C needs every digit of its kernel.
+        self._dtype = "float64" if kind.loss.quadratic else "float32"
+        self._keeps = (
+            np.dtype(self._dtype).itemsize * sum(fitted * (fitted + held_out) for fitted, held_out in sizes)
+            <= KEPT_BYTES
+        )
         self.n_held_out = sum(held_out for _, held_out in sizes)
 
     def factor_and_C(self, setting: Setting) -> tuple[float, float]:
@@ -132,7 +137,7 @@ class Search:
                 judged[setting] = np.stack([data.errors(y_out, f), losses, data.weights[region.held_out]])
         return [judged[setting] for setting in settings]
 
-    def _region_distances(self, number: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _region_distances(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return distances within the fitted rows of a region, and between those held out and them."""
         if number in self._distances:
             return self._distances[number]
@@ -141,16 +146,15 @@ class Search:
         fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(places))
         gamma = kind.gamma(kind.gammas[region.split])
         rows = ArrayRows(self.data.rows[places])
-        distances = gram.build(Distance(kind.kernel), rows, gamma, "float32", reshaping=kind.reshaping)
+        distances = gram.build(Distance(kind.kernel), rows, gamma, self._dtype, reshaping=kind.reshaping)
         made = distances.block(fitted, fitted), distances.block(held_out, fitted)
         if self._keeps:
             self._distances[number] = made
         return made
 
-    def _kernel(self, distances: NDArray[np.float32], factor: float) -> NDArray[Any]:
+    def _kernel(self, distances: NDArray[Any], factor: float) -> NDArray[Any]:
         kernel = self.kind.kernel
-        dtype = np.float64 if self.kind.loss.quadratic else np.float32
-        K = np.asarray(distances * dtype(factor ** (0.5 / kernel.gamma_power)), dtype=dtype)
+        K = np.asarray(distances * distances.dtype.type(factor ** (0.5 / kernel.gamma_power)))
         kernel.profile()(K, kernel.params())
         return K
 

@@ -97,7 +97,7 @@ def test_robust_losses_do_not_depend_on_the_unit_of_y(unit: float) -> None:
     X, y = make_friedman1(250, 5, noise=0.5, random_state=0)
 
     def predicted(scale: float, loss: Any) -> Any:
-        return DSEKLRegressor("rbf", loss=loss, random_state=0).fit(X, scale * y).predict(X) / scale
+        return DSEKLRegressor("matern32", loss=loss, tol=0.2, random_state=0).fit(X, scale * y).predict(X) / scale
 
     np.testing.assert_allclose(predicted(unit, "quantile"), predicted(1.0, "quantile"), atol=0.15 * y.std())
     tube = EpsilonInsensitive(0.1 * unit)
@@ -239,7 +239,7 @@ def crash_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-@pytest.mark.parametrize("steps", [60, 250, 700])
+@pytest.mark.parametrize("steps", [230, 700, 1200])
 def test_a_run_that_ends_while_the_metric_is_learned_goes_on_from_there(
     steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -278,7 +278,7 @@ def test_a_forged_stage_is_refused(forged: Any, monkeypatch: pytest.MonkeyPatch,
     X, y = heavy()
     settings: dict[str, Any] = dict(checkpoint=tmp_path / "run.ckpt", checkpoint_interval=0.0, random_state=0)
     with monkeypatch.context() as patch:
-        crash_after(60, patch)
+        crash_after(200, patch)
         with pytest.raises(Crash):
             DSEKLClassifier(**settings).fit(X[:200], y[:200])
     run = checkpoint.read(settings["checkpoint"], 3)

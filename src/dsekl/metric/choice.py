@@ -25,8 +25,9 @@ from .score import CLEAR, CLEAR_LOSS, DOUBT, Found
 from .search import STARTS, Kind, Search
 from .whole import whole_fits
 
-FEW_ROWS, MANY_ROWS = 9_000, 36_000
-"""Rows, in all regions together, that decide between candidates, and on the last width and C."""
+FEW_ROWS, MORE_ROWS, MANY_ROWS = 9_000, 18_000, 36_000
+"""Rows, in all regions together, that decide between candidates, those that do where whole fits do not, and those that
+decide on the last width and C."""
 
 MOST_SPLITS = 3
 """Splits of more rows than a region has, as far as ``FEW_ROWS`` go: each holds out a part of its own."""
@@ -39,6 +40,10 @@ WHOLE_ROWS = 10_000
 
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
+
+OVERLAP, MUCH_OVERLAP = 0.1, 0.3
+"""Error from which on other losses are tried: below it, hardly a row has no class with a probability of one half; and
+from which on, of several classes, the best is taken without a margin."""
 
 LEAST_GAIN = 0.02
 """Share of the error that another loss must save."""
@@ -65,7 +70,7 @@ class Chooser:
         self.data, self.options, self.splits, self.stages = data, options, splits, stages
         self.candidates, self.middle, self.seed = candidates, middle, seed
         # The same regions for all, or the luck of the draw would decide; they are cut by the most middling of weights.
-        self.regions = self._regions(candidates[middle][0], FEW_ROWS, 0)
+        self.regions = self._regions(candidates[middle][0], FEW_ROWS if len(data) <= WHOLE_ROWS else MORE_ROWS, 0)
         self.whole = len(splits) == 1 and len(data) <= WHOLE_ROWS
         self._wholes: dict[str, Found] = {}
 
@@ -105,7 +110,8 @@ class Chooser:
         for make in (squashed, ranked):
             reshaping = make(self.data.rows)
             kind = replace(first.kind, reshaping=reshaping, gammas=self._regauged(first.kind.gammas, plain, reshaping))
-            champion = self._challenged(champion, kind, CLEAR)
+            # What was best under heavy tails may be far from what is best without them.
+            champion = self._challenged(champion, kind, CLEAR, STARTS)
         return champion
 
     def _regauged(self, gammas: list[Floats], plain: Floats, reshaping: Reshaping) -> list[Floats]:
@@ -121,16 +127,15 @@ class Chooser:
         return bool((far > HEAVY_TAIL * deviation).any())
 
     def _losses(self, champion: Champion) -> Champion:
-        """Let smoother losses challenge the usual one, as long as each is at least as good as the one before it."""
-        first = last = champion
+        """Let smoother losses challenge the usual one, where classes overlap."""
+        first = champion
+        if first.found.error < OVERLAP:
+            return champion
+        # Where many rows have no class with a probability of one half, one hinge per class has no claim to be usual.
+        usual = self.data.n_outputs == 1 or first.found.error < MUCH_OVERLAP
         for name, loss in list(self.options.losses.items())[1:]:
             kind = replace(first.kind, loss_name=name, loss=loss)
-            found = self._searched(first.weights, kind, self._starts(first), against=first.found)
-            challenger = Champion(kind, first.weights, found)
-            if found.error > last.found.error:
-                break
-            last = challenger
-            champion = challenger if self._beats(challenger, champion, CLEAR) else champion
+            champion = self._challenged(champion, kind, DOUBT if usual else 0.0)
         return champion
 
     def _refined(self, champion: Champion) -> Champion:
@@ -142,9 +147,10 @@ class Chooser:
         found = self._kept("refined", search, lambda: search.run([champion.found.setting]))
         return replace(champion, found=found)
 
-    def _challenged(self, champion: Champion, kind: Kind, doubt: float) -> Champion:
+    def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
         """Return the challenger of another kind if it clearly beats the champion, else the champion."""
-        found = self._searched(champion.weights, kind, self._starts(champion), against=champion.found)
+        starts = [*self._starts(champion), *further]
+        found = self._searched(champion.weights, kind, starts, against=champion.found)
         challenger = Champion(kind, champion.weights, found)
         return challenger if self._beats(challenger, champion, doubt) else champion
 
@@ -172,7 +178,7 @@ class Chooser:
             new, old = self._whole(challenger), self._whole(champion)
         gain = new.gain_over(old, robust)
         if challenger.kind.loss_name != champion.kind.loss_name:
-            return gain.exceeds(doubt, LEAST_GAIN * old.error)
+            return gain.exceeds(doubt, LEAST_GAIN * old.error if doubt else 0.0)
         return gain.exceeds(doubt) or (gain.mean >= 0 and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS))
 
     def _whole(self, champion: Champion) -> Found:

@@ -18,8 +18,8 @@ DOUBT, CLEAR, DECIDED = 1.0, 1.5, 3.0
 """Standard errors of the difference by which weights must beat simpler ones, by which all else must beat the usual,
 and from which on regions decide without whole fits."""
 
-MARGIN_WEIGHT = 1e-2
-"""Weight of the mean loss beside the error, which alone often ties."""
+MARGIN_WEIGHT = 0.1
+"""Weight of the mean loss beside the error, which alone often ties, and jumps where few rows are wrong."""
 
 CLEAR_LOSS = 2.0
 """Standard errors by which a loss must be lower to decide where errors tie: a few rare rows hardly tell errors apart,

@@ -49,6 +49,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = machine.settle(examples, run, rng)
+        run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
     settled = run.settled
     machine = machine.settled_as(settled)

@@ -149,7 +149,7 @@ class Machine:
             self.budget,
         )  # fmt: skip
         options = metric.Options(
-            self._kernels(len(rows)), self._losses(examples.targets.shape[1]), self.C, reshape=self.kernel is None
+            self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None
         )
         stages = Stages(run.stages, run.path, lambda: run.keep_if_due(run))
         with Progress(run.verbose, 1, "metric") as progress:
@@ -167,7 +167,7 @@ class Machine:
         resolved = {name: kernels.resolve(name) for name in names}
         return {name: kernel for name, kernel in resolved.items() if isinstance(kernel, VectorKernel)}
 
-    def _losses(self, n_outputs: int) -> dict[str, Loss]:
+    def _losses(self) -> dict[str, Loss]:
         """Return the losses to choose from, the usual one first."""
         if self.loss is not None:
             return {type(self.loss).__name__: self.loss}

@@ -79,9 +79,7 @@ def read(path: Path, n_features: int) -> Run | None:
 
 
 def _to_values(run: Run) -> dict[str, Any]:
-    # Once all is settled, what led there is of no use.
-    stages = run.stages if run.settled is None else {}
-    values: dict[str, Any] = {"seed": run.seed, "stages": stages, "settled": None, "state": None, "monitor": None}
+    values: dict[str, Any] = {"seed": run.seed, "stages": run.stages, "settled": None, "state": None, "monitor": None}
     if run.settled is not None:
         values["settled"] = to_values(run.settled)
     if run.state is not None and run.monitor is not None:

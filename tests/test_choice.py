@@ -92,12 +92,13 @@ def test_overlapping_classes_get_a_loss_that_can_rank_them() -> None:
     assert model.score(X_new, y_new) > logistic.score(X_new, y_new) - 0.03
 
 
+@pytest.mark.filterwarnings("ignore:not converged")  # what is compared is the choice
 @pytest.mark.parametrize("unit", [1e-4, 1e5])
 def test_robust_losses_do_not_depend_on_the_unit_of_y(unit: float) -> None:
     X, y = make_friedman1(250, 5, noise=0.5, random_state=0)
 
     def predicted(scale: float, loss: Any) -> Any:
-        return DSEKLRegressor("matern32", loss=loss, tol=0.2, random_state=0).fit(X, scale * y).predict(X) / scale
+        return DSEKLRegressor("rbf", loss=loss, max_epochs=20, random_state=0).fit(X, scale * y).predict(X) / scale
 
     np.testing.assert_allclose(predicted(unit, "quantile"), predicted(1.0, "quantile"), atol=0.15 * y.std())
     tube = EpsilonInsensitive(0.1 * unit)
@@ -286,5 +287,5 @@ def test_a_forged_stage_is_refused(forged: Any, monkeypatch: pytest.MonkeyPatch,
     (name,) = [stage for stage in run.stages if stage.startswith("descent")]
     run.stages[name] = forged(run.stages[name])
     checkpoint.Checkpoint(settings["checkpoint"], 0.0, "DSEKLClassifier").write(run)
-    with pytest.raises(ModelFileError, match=r"the stage 'descent|descent"):
+    with pytest.raises(ModelFileError, match="the stage 'descent"):
         DSEKLClassifier(**settings).fit(X[:200], y[:200])

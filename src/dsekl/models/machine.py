@@ -148,9 +148,7 @@ class Machine:
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
             self.budget,
         )  # fmt: skip
-        options = metric.Options(
-            self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None
-        )
+        options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
         stages = Stages(run.stages, run.path, lambda: run.keep_if_due(run))
         with Progress(run.verbose, 1, "metric") as progress:
             found = metric.learn(data, options, run.seed, stages, progress.advance)

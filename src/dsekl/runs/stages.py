@@ -37,7 +37,10 @@ class Stages:
             return None
         with checking(self.path or Path("the run"), FIX):
             thing = from_values(kind, self.values[name], sizes, f"the stage {name!r}")
-            thing.check()
+            try:
+                thing.check()
+            except ValueError as error:
+                raise ValueError(f"the stage {name!r}: {error}") from error
         return thing
 
     def put(self, name: str, thing: Kept) -> None:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo docs test test-all bench lint clean
+.PHONY: demo docs test test-all test-floors test-newest bench lint clean
 
 # A marker per extra: a change of pyproject.toml installs again, nothing else does.
 .venv/.installed-%: pyproject.toml
@@ -23,6 +23,17 @@ test: .venv/.installed-test lint  ## everything that CI runs
 
 test-all: .venv/.installed-test lint  ## the slow tests too; those on real data need DSEKL_DATA
 	$(BIN)/python -m pytest -n auto
+
+test-floors:  ## the tests with the oldest versions that pyproject.toml allows, in an environment of their own
+	$(PYTHON) -m venv --clear build/floors
+	$(PYTHON) .ci/floors.py > build/floors/constraints.txt
+	build/floors/bin/pip install --quiet --constraint build/floors/constraints.txt --editable '.[suite]'
+	NUMBA_CACHE_DIR=build/floors/numba build/floors/bin/python -m pytest -n auto -m "not slow" tests
+
+test-newest:  ## the tests with the newest versions that there are, in an environment of their own
+	$(PYTHON) -m venv --clear build/newest
+	build/newest/bin/pip install --quiet --upgrade --editable '.[suite]'
+	NUMBA_CACHE_DIR=build/newest/numba build/newest/bin/python -m pytest -n auto -m "not slow" tests
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .

@@ -38,6 +38,7 @@ autodoc_member_order = "bysource"
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False  # the template lists them, with their docstrings on the same page
 maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"  # the list on the right has no room for DSEKLClassifier.decision_function
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -68,7 +69,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 5,  # the others are under "More": eight do not fit 1,000 pixels
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
     "footer_start": ["copyright"],

@@ -10,7 +10,9 @@ from time import perf_counter
 
 import matplotlib
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # boosting's threads would fight others for a busy core
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "passive"
+)  # boosting's threads would fight others for a busy core
 
 matplotlib.use("Agg")
 
@@ -27,8 +29,15 @@ from dsekl import DSEKLClassifier
 
 OUT = Path("out/demo.png")
 SPLITS = range(5)
-TABLES = {"handwritten digits": load_digits, "breast cancer": load_breast_cancer}
-RED, BLUE, GREEN, PURPLE, INK, MUTED = "#c2352b", "#0065a8", "#00856a", "#7a4f9a", "#23272e", "#666d78"
+TABLES = {"handwritten digits": load_digits, "breast cancer (wdbc)": load_breast_cancer}
+RED, BLUE, GREEN, PURPLE, INK, MUTED = (
+    "#c2352b",
+    "#0065a8",
+    "#00856a",
+    "#7a4f9a",
+    "#23272e",
+    "#666d78",
+)
 
 
 def tuned_svc(n_columns):
@@ -40,7 +49,10 @@ MODELS = {
     "dsekl, all defaults": (RED, lambda seed, _: DSEKLClassifier(random_state=seed)),
     "SVC, tuned on 9 pairs": (BLUE, lambda _, n_columns: tuned_svc(n_columns)),
     "SVC, scaled, defaults": (GREEN, lambda *_: make_pipeline(StandardScaler(), SVC())),
-    "boosting, defaults": (PURPLE, lambda seed, _: HistGradientBoostingClassifier(random_state=seed)),
+    "boosting, defaults": (
+        PURPLE,
+        lambda seed, _: HistGradientBoostingClassifier(random_state=seed),
+    ),
 }
 
 
@@ -76,14 +88,27 @@ def draw_dots(ax, results):
             place += 1
             colour = MODELS[name][0]
             mean, spread = np.mean(errors), np.std(errors, ddof=1)
-            ax.plot([max(mean - spread, 0), mean + spread], [place, place], color=colour, linewidth=2, alpha=0.5)
+            ax.plot(
+                [max(mean - spread, 0), mean + spread],
+                [place, place],
+                color=colour,
+                linewidth=2,
+                alpha=0.5,
+            )
             ax.plot(errors, np.full(len(errors), place), ".", color=colour, ms=5, alpha=0.5)
             ax.plot(mean, place, "o", color=colour, ms=9, mec="white", mew=1)
             places.append(place)
             names.append(name)
             time = f"{np.mean(seconds):.2f} s"
             ax.text(
-                1.0, place, time, transform=ax.get_yaxis_transform(), ha="right", va="center", color=MUTED, fontsize=8.5
+                1.0,
+                place,
+                time,
+                transform=ax.get_yaxis_transform(),
+                ha="right",
+                va="center",
+                color=MUTED,
+                fontsize=8.5,
             )
         place += 1.4
     ax.set_yticks(places, names)
@@ -92,7 +117,9 @@ def draw_dots(ax, results):
         label.set_fontweight("bold" if name.startswith("dsekl") else "normal")
     worst = max(max(errors) for found in results.values() for errors, _, _ in found.values())
     ax.set(xlim=(0, 1.3 * worst), ylim=(place - 0.7, -0.7))
-    ax.set_xlabel("test error, %: mean, standard deviation, each split; seconds of a fit", color=MUTED)
+    ax.set_xlabel(
+        "test error, %: mean, standard deviation, each split; seconds of a fit", color=MUTED
+    )
     ax.grid(axis="x", color="#e8e6e1")
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
@@ -101,8 +128,10 @@ def draw_dots(ax, results):
 
 
 def draw_weights(ax, models):
-    """The share of each pixel in the distance between two digits, a mean over the splits."""
-    shares = 100 * np.mean([model.feature_importances_ for model in models], axis=0).reshape(8, 8)
+    """The importance of each pixel, a mean over the splits."""
+    shares = 100 * np.mean([model.feature_importances_ for model in models], axis=0).reshape(
+        8, 8
+    )
     image = ax.imshow(shares, cmap="inferno", vmin=0)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, pad=0.03, format="%g %%", panchor=False)
     bar.outline.set_visible(False)
@@ -120,12 +149,17 @@ def draw_weights(ax, models):
 
 def main():
     began = perf_counter()
-    print("dsekl: exact kernel machines. The first run compiles for about half a minute.\n", flush=True)
+    print(
+        "dsekl: exact kernel machines. The first run compiles for about half a minute.\n",
+        flush=True,
+    )
     import plot_1_xor  # prints its own lines
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
-    DSEKLClassifier(random_state=0).fit(X, X[:, 0] > 0).predict(X)  # so that no timed fit loads compiled code
+    DSEKLClassifier(random_state=0).fit(X, X[:, 0] > 0).predict(
+        X
+    )  # so that no timed fit loads compiled code
 
     results = {}
     for title, read in TABLES.items():
@@ -144,7 +178,9 @@ def main():
     OUT.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(OUT, dpi=150)
     print(f"\nThe picture is in {OUT} (all of this took {perf_counter() - began:.0f} s).")
-    print("Next, a table of your own: .venv/bin/dsekl fit table.csv --target COLUMN --model table.dsekl")
+    print(
+        "Next, a table of your own: .venv/bin/dsekl fit table.csv --target COLUMN --model table.dsekl"
+    )
 
 
 if __name__ == "__main__":

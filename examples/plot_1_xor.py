@@ -27,7 +27,9 @@ from dsekl.solvers import DoublyStochastic, SharedMemory
 
 def xor(n, rng):
     corners = rng.choice([-1.0, 1.0], (n, 2))
-    return corners + np.sqrt(0.2) * rng.standard_normal((n, 2)), np.where(corners.prod(axis=1) > 0, 1, -1)
+    return corners + np.sqrt(0.2) * rng.standard_normal((n, 2)), np.where(
+        corners.prod(axis=1) > 0, 1, -1
+    )
 
 
 rng = np.random.default_rng(3)
@@ -75,13 +77,35 @@ weight[model.support_] = np.abs(model.dual_coef_[:, 0])
 def draw_surface(ax):
     shades = LinearSegmentedColormap.from_list("classes", ["#f3c9c5", "#ffffff", "#fbe7b3"])
     ax.contourf(axis, axis, np.tanh(1.5 * f), levels=40, cmap=shades, vmin=-1, vmax=1)
-    ax.contour(axis, axis, f, levels=[-1, 0, 1], colors=INK, linewidths=[0.7, 1.6, 0.7], linestyles=["--", "-", "--"])
+    ax.contour(
+        axis,
+        axis,
+        f,
+        levels=[-1, 0, 1],
+        colors=INK,
+        linewidths=[0.7, 1.6, 0.7],
+        linestyles=["--", "-", "--"],
+    )
     for label, colour in ((1, GOLD), (-1, RED)):
         chosen = y == label
         size = 14 + 130 * weight[chosen] / weight.max()
         name = f"class {label:+d}"
-        ax.scatter(*X[chosen].T, s=size, color=colour, edgecolor=INK, linewidth=0.6, alpha=0.9, label=name)
-    ax.set(xlim=(-2.6, 2.6), ylim=(-2.6, 2.6), aspect="equal", xticks=[-2, -1, 0, 1, 2], yticks=[-2, -1, 0, 1, 2])
+        ax.scatter(
+            *X[chosen].T,
+            s=size,
+            color=colour,
+            edgecolor=INK,
+            linewidth=0.6,
+            alpha=0.9,
+            label=name,
+        )
+    ax.set(
+        xlim=(-2.6, 2.6),
+        ylim=(-2.6, 2.6),
+        aspect="equal",
+        xticks=[-2, -1, 0, 1, 2],
+        yticks=[-2, -1, 0, 1, 2],
+    )
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("XOR, learned by Algorithm 1", loc="left", color=INK)
 

@@ -38,14 +38,23 @@ def stand_in(n=12_000, seed=0):
     """Points on a map of 10 x 10 km, with columns in their natural units."""
     rng = np.random.default_rng(seed)
     east, north = rng.uniform(0, 10, (2, n))
-    height = 2600 + 300 * np.sin(1.1 * east) * np.cos(0.9 * north) + 150 * np.sin(2.3 * north + east)
+    height = (
+        2600 + 300 * np.sin(1.1 * east) * np.cos(0.9 * north) + 150 * np.sin(2.3 * north + east)
+    )
     water = 600 * np.abs(np.sin(1.7 * east + 0.4 * north))
     area = (east > 5).astype(int) + 2 * (north > 5)
     tree_line = 2550 + 60 * area + 150 * np.cos(water / 60)
     label = (height > tree_line) ^ (rng.random(n) < 0.02)
     noise = [rng.uniform(0, 360, n), rng.gamma(2.0, 7.0, n), rng.normal(212, 26, n)]
     X = np.column_stack([height, water, *noise, area[:, None] == np.arange(4)])
-    names = ["elevation", "water", "aspect", "slope", "light at 9", *(f"area {k}" for k in range(1, 5))]
+    names = [
+        "elevation",
+        "water",
+        "aspect",
+        "slope",
+        "light at 9",
+        *(f"area {k}" for k in range(1, 5)),
+    ]
     return X.astype(np.float32), label, names, 3_000
 
 
@@ -55,7 +64,10 @@ if path.is_file():
     print("The real covertype data.")
 else:
     X, y, names, n_test = stand_in()
-    print("DSEKL_DATA names no folder with covertype.npz: a generated map stands in. 2 % of its labels are wrong.")
+    print(
+        "DSEKL_DATA names no folder with covertype.npz: a generated map stands in. "
+        "2 % of its labels are wrong."
+    )
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=n_test, random_state=0)
 print(f"{len(X_train):,} rows to learn from, {n_test:,} to test, {X.shape[1]} columns")
 
@@ -70,22 +82,30 @@ boosting = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 for name, fitted in {"dsekl, all defaults": model, "boosting, all defaults": boosting}.items():
     print(f"{name:24s} test error {100 * (1 - fitted.score(X_test, y_test)):5.2f} %")
 print(f"\nweights: {model.metric_}, C: {model.C_:g}")
-print(f"{len(model.dual_coef_):,} of {len(X_train):,} rows are in the model; stopped by {model.stop_reason_!r}")
+print(
+    f"{len(model.dual_coef_):,} of {len(X_train):,} rows are in the model; "
+    f"stopped by {model.stop_reason_!r}"
+)
 
 # %%
 # What it learned
 # ---------------
-# Left: ``feature_importances_``, the columns' shares of the distance between two typical rows. Right: the relative
-# duality gap, a bound on how far the objective is from the optimum. It is defined from the first epoch with all rows
-# on.
+# Left: ``feature_importances_``, a share for each column in units of its own spread. Right: the relative duality gap, a
+# bound on how far the objective is from the optimum. It is defined from the first epoch with all rows on, and may rise
+# from one epoch to the next.
 
 GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 top = np.argsort(model.feature_importances_)[-10:]
 left.barh([names[k] for k in top], 100 * model.feature_importances_[top], color=GOLD)
-left.set_title("share of the distance, %", loc="left", fontsize=10)
+left.set_title("feature importance, %", loc="left", fontsize=10)
 history = [record for record in model.history_ if np.isfinite(record["gap"])]
-right.plot([record["epoch"] for record in history], [record["gap"] for record in history], "o-", color=RED)
+right.plot(
+    [record["epoch"] for record in history],
+    [record["gap"] for record in history],
+    "o-",
+    color=RED,
+)
 right.set(xlabel="epoch", ylim=(0, None))
 right.set_title("relative duality gap", loc="left", fontsize=10)
 for ax in (left, right):

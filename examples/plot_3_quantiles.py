@@ -34,9 +34,15 @@ X_new, y_new = sample(20_000, rng)
 # A quantile is calibrated if the share of new targets below it is the quantile itself.
 
 levels = [0.05, 0.25, 0.5, 0.75, 0.95]
-models = {q: DSEKLRegressor(gamma=1.0, C=10.0, loss=Quantile(q), random_state=0).fit(X, y) for q in levels}
+models = {
+    q: DSEKLRegressor(gamma=1.0, C=10.0, loss=Quantile(q), random_state=0).fit(X, y)
+    for q in levels
+}
 for q, model in models.items():
-    print(f"quantile {q:4.2f}: {np.mean(y_new <= model.predict(X_new)):5.3f} of 20,000 new targets lie below it")
+    print(
+        f"quantile {q:4.2f}: {np.mean(y_new <= model.predict(X_new)):5.3f} of 20,000 new targets "
+        "lie below it"
+    )
 
 between = (y_new > models[0.05].predict(X_new)) & (y_new <= models[0.95].predict(X_new))
 print(f"\nbetween the outer two: {between.mean():.3f}, wanted: 0.900")
@@ -52,8 +58,12 @@ axis = np.linspace(0, 10, 500)
 at = {q: model.predict(axis[:, None]) for q, model in models.items()}
 figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 ax.scatter(X[:, 0], y, s=4, color=INK, alpha=0.25, linewidth=0)
-ax.fill_between(axis, at[0.05], at[0.95], color=GOLD, alpha=0.25, linewidth=0, label="0.05 to 0.95")
-ax.fill_between(axis, at[0.25], at[0.75], color=GOLD, alpha=0.5, linewidth=0, label="0.25 to 0.75")
+ax.fill_between(
+    axis, at[0.05], at[0.95], color=GOLD, alpha=0.25, linewidth=0, label="0.05 to 0.95"
+)
+ax.fill_between(
+    axis, at[0.25], at[0.75], color=GOLD, alpha=0.5, linewidth=0, label="0.25 to 0.75"
+)
 ax.plot(axis, at[0.5], color=RED, linewidth=2, label="median")
 ax.set(xlabel="x", ylabel="y", xlim=(0, 10))
 ax.spines[["top", "right"]].set_visible(False)

@@ -47,7 +47,9 @@ ax.legend(frameon=False)
 exponential = DotProduct(njit(lambda s: np.exp(s)))
 X2 = rng.uniform(-1, 1, (400, 3))
 y2 = X2[:, 0] * X2[:, 1] * X2[:, 2] + X2[:, 0] ** 2
-model = DSEKLRegressor(kernel=exponential, gamma=1.0, C=1e3, random_state=0).fit(X2[:300], y2[:300])
+model = DSEKLRegressor(kernel=exponential, gamma=1.0, C=1e3, random_state=0).fit(
+    X2[:300], y2[:300]
+)
 print(f"R^2 on 100 new rows: {model.score(X2[300:], y2[300:]):.3f}")
 
 # %%
@@ -58,7 +60,9 @@ print(f"R^2 on 100 new rows: {model.score(X2[300:], y2[300:]):.3f}")
 
 X3, queries = rng.standard_normal((2, 20_000, 10)).astype(np.float32)
 for name, kernel in (("rbf", "rbf"), ("Cauchy, our own", cauchy)):
-    model = DSEKLRegressor(kernel=kernel, gamma=0.1, C=0.01, max_epochs=4, tol=1.0, random_state=0).fit(X3, X3[:, 0])
+    model = DSEKLRegressor(
+        kernel=kernel, gamma=0.1, C=0.01, max_epochs=4, tol=1.0, random_state=0
+    ).fit(X3, X3[:, 0])
     started = time.perf_counter()
     model.predict(queries)
     rate = len(queries) * len(model.dual_coef_) / (time.perf_counter() - started)

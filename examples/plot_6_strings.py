@@ -47,7 +47,9 @@ print("without the motif", train[np.argmin(y_train)])
 
 class Spectrum:
     def __init__(self, k):
-        self.pieces = HashingVectorizer(analyzer="char", ngram_range=(k, k), lowercase=False, alternate_sign=False)
+        self.pieces = HashingVectorizer(
+            analyzer="char", ngram_range=(k, k), lowercase=False, alternate_sign=False
+        )
 
     def __call__(self, a, b):
         return (self.pieces.transform(a) @ self.pieces.transform(b).T).toarray()

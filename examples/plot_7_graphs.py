@@ -64,7 +64,10 @@ print(f"{len(train)} graphs to learn from, {100 * y.mean():.0f} % of them in the
 def all_labels(labels, neighbours, rounds):
     seen = list(labels)
     for _ in range(rounds):
-        views = ["".join([labels[i], *sorted(labels[j] for j in others)]) for i, others in enumerate(neighbours)]
+        views = [
+            "".join([labels[i], *sorted(labels[j] for j in others)])
+            for i, others in enumerate(neighbours)
+        ]
         labels = [blake2b(view.encode(), digest_size=8).hexdigest() for view in views]
         seen += labels
     return seen
@@ -72,7 +75,9 @@ def all_labels(labels, neighbours, rounds):
 
 class WeisfeilerLehman:
     def __init__(self, rounds):
-        self.counter = HashingVectorizer(analyzer=lambda each: all_labels(*each, rounds), alternate_sign=False)
+        self.counter = HashingVectorizer(
+            analyzer=lambda each: all_labels(*each, rounds), alternate_sign=False
+        )
 
     def __call__(self, a, b):
         return (self.counter.transform(a) @ self.counter.transform(b).T).toarray()
@@ -85,7 +90,10 @@ class WeisfeilerLehman:
 # whole chain. With two it does. Further iterations add labels that few graphs share.
 
 rounds = range(5)
-models = {h: DSEKLClassifier(kernel=WeisfeilerLehman(h), C=10.0, random_state=0).fit(train, y_train) for h in rounds}
+models = {
+    h: DSEKLClassifier(kernel=WeisfeilerLehman(h), C=10.0, random_state=0).fit(train, y_train)
+    for h in rounds
+}
 errors = [100 * (1 - models[h].score(test, y_test)) for h in rounds]
 for h, error in zip(rounds, errors, strict=True):
     print(f"{h} iterations: test error {error:4.1f} %")
@@ -104,7 +112,9 @@ def draw(ax, labels, neighbours):
         adjacent[node, list(others)] = 1
     wanted = shortest_path(adjacent)
     place = np.random.default_rng(0).standard_normal((n, 2))
-    for _ in range(500):  # each step lessens the squared difference between drawn and wanted distances
+    for _ in range(
+        500
+    ):  # each step lessens the squared difference between drawn and wanted distances
         drawn = np.linalg.norm(place[:, None] - place, axis=2) + np.eye(n)
         pull = wanted / drawn
         place = (pull.sum(axis=1)[:, None] * place - pull @ place) / n
@@ -114,7 +124,9 @@ def draw(ax, labels, neighbours):
     found = chain(labels, neighbours)
     for node, (x, y) in enumerate(place):
         rim = 3.0 if node in found else 0.8
-        ax.scatter(x, y, s=190, color=COLOURS[labels[node]], edgecolor=INK, linewidth=rim, zorder=2)
+        ax.scatter(
+            x, y, s=190, color=COLOURS[labels[node]], edgecolor=INK, linewidth=rim, zorder=2
+        )
         ax.text(x, y, labels[node], ha="center", va="center", fontsize=9, color=INK, zorder=3)
     ax.set_axis_off()
 

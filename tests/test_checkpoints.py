@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 from dsekl import DSEKLClassifier, ModelFileError, losses
 from dsekl.estimators import files
 from dsekl.expansions import FixedSubset, RandomFourier
-from dsekl.kernels import RBF
+from dsekl.kernels import RBF, DotProduct, Radial
 from dsekl.runs import Hooks, Monitor, optimise
 from dsekl.runs.fields import from_values, to_values
 from dsekl.solvers import DoublyStochastic, DualAscent, Problem, State
@@ -94,7 +95,7 @@ def interrupted(**settings: Any) -> Any:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DualAscent, "epoch", epoch)
-        with pytest.warns(UserWarning, match="stopped by Ctrl-C after 0 whole epochs"):
+        with pytest.raises(KeyboardInterrupt, match="stopped by Ctrl-C after 0 whole epochs"):
             model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.score(X, y) > 0.5
@@ -345,3 +346,100 @@ def test_a_run_killed_at_random_moments_ends_with_the_model_of_the_run_left_alon
     command = [sys.executable, "-m", "tests.killing", case.name, str(kills), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.strip().endswith(f"{kills} kills"), done.stdout + done.stderr
+
+
+def overlap(a: Any, b: Any) -> Any:
+    return np.array([[float(len(set(s) & set(t))) for t in b] for s in a])
+
+
+def overlap_and_one(a: Any, b: Any) -> Any:
+    return overlap(a, b) + 1.0
+
+
+overlap_and_one.__qualname__ = "overlap"
+
+
+class Bag:
+    """An object that says nothing of what it holds."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters
+
+    def __iter__(self) -> Any:
+        return iter(self.letters)
+
+
+WORDS = ["ab", "abc", "bcd", "cde", "de", "ef", "efg", "fg"] * 5
+SIDES = [0, 0, 0, 1, 1, 1, 1, 0] * 5
+OBJECTS: dict[str, Any] = {
+    "texts": list,
+    "tuples": lambda words: [tuple(word) for word in words],
+    "sets": lambda words: [set(word) for word in words],
+    "dicts": lambda words: [dict.fromkeys(word, 1) for word in words],
+    "arrays": lambda words: [np.array(list(word)) for word in words],
+    "objects": lambda words: [Bag(word) for word in words],
+}
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_other_objects_and_other_functions_make_another_run(kind: str, tmp_path: Path) -> None:
+    """A checkpoint, and a warm start, is not taken up by a function of the same name or as many other objects."""
+    others = [*WORDS[:-1], "xyz"]
+    X, Z = OBJECTS[kind](WORDS), OBJECTS[kind](others)
+    path = tmp_path / "run.ckpt"
+    settings: dict[str, Any] = dict(solver=DoublyStochastic(10, 10), max_epochs=3, random_state=0, checkpoint=path)
+    with pytest.raises(Crash):
+        DSEKLClassifier(overlap, callbacks=[crash_after(1)], **settings).fit(X, SIDES)
+    with pytest.raises(ValueError, match=r"differs in kernel \(was overlap 2"):
+        DSEKLClassifier(overlap_and_one, **settings).fit(X, SIDES)
+    with pytest.raises(ValueError, match=r"differs in .*X"):
+        DSEKLClassifier(overlap, **settings).fit(Z, SIDES)
+    assert DSEKLClassifier(overlap, **settings).fit(OBJECTS[kind](WORDS), SIDES).n_iter_ == 3
+
+    warm = DSEKLClassifier(overlap, warm_start=True, random_state=0).fit(X, SIDES)
+    with pytest.raises(ValueError, match="differs in kernel"):
+        warm.set_params(kernel=overlap_and_one).fit(X, SIDES)
+    with pytest.raises(ValueError, match=r"differs in .*X"):
+        warm.set_params(kernel=overlap).fit(Z, SIDES)
+
+
+class Shifted(losses.Hinge):
+    """A loss of one's own, with a setting."""
+
+    def __init__(self, shift: float) -> None:
+        self.shift = shift
+
+    def value(self, y: Any, f: Any) -> Any:
+        return super().value(y, f + self.shift)
+
+
+class Twice(losses.Hinge):
+    def value(self, y: Any, f: Any) -> Any:
+        return 2.0 * super().value(y, f)
+
+
+Twice.__qualname__ = "Hinge"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        (dict(kernel=Radial(njit(lambda s: 1 / (1 + s)))), dict(kernel=Radial(njit(lambda s: 1 / (2 + s)))), "kernel"),
+        (dict(kernel=DotProduct(njit(lambda s: s))), dict(kernel=DotProduct(njit(lambda s: abs(s)))), "kernel"),
+        (dict(loss=Shifted(0.0)), dict(loss=Shifted(0.5)), "loss"),
+        (dict(loss=losses.Hinge()), dict(loss=Twice()), "loss"),
+    ],
+    ids=["radial", "dot product", "setting of a loss", "loss"],
+)  # fmt: skip
+def test_functions_of_one_name_are_told_apart_by_their_values(
+    first: dict[str, Any], second: dict[str, Any], name: str, tmp_path: Path
+) -> None:
+    X, y = xor(200, seed=0)
+    settings: dict[str, Any] = dict(
+        gamma=1.0, solver=DoublyStochastic(50, 50), random_state=0, checkpoint=tmp_path / "run"
+    )
+    with pytest.raises(Crash):
+        DSEKLClassifier(**first, **settings, callbacks=[crash_after(1)]).fit(X, y)
+    with pytest.raises(ValueError, match=f"differs in {name}"):
+        DSEKLClassifier(**second, **settings).fit(X, y)
+    DSEKLClassifier(**first, max_epochs=2, **settings).fit(X, y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,12 +13,14 @@ from sklearn.metrics import balanced_accuracy_score
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, gram
+from dsekl.estimators.fitted import ATTRIBUTES
 from dsekl.kernels import Matern
 from dsekl.losses import EpsilonInsensitive
 from dsekl.metric.descent import Learner
 from dsekl.metric.score import Found
+from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import ArrayRows, Reshaping, as_rows, store
-from dsekl.rows.reshaping import ranked, squashed
+from dsekl.rows.reshaping import RANKED, SQUASHED, ranked, squashed
 from dsekl.runs import checkpoint
 from dsekl.search import draw_splits
 
@@ -222,6 +224,12 @@ def test_a_reshaping_from_a_file_is_checked(knots: Any) -> None:
         Reshaping("ranked", knots, np.zeros(knots.shape)).check(1)
 
 
+def test_a_file_may_name_what_auto_chooses_from() -> None:
+    assert set(get_args(ATTRIBUTES["kernel_"])) == set(CHOSEN_KERNELS)
+    assert set(get_args(ATTRIBUTES["loss_"])) == set(CHOSEN_LOSSES)
+    assert set(get_args(ATTRIBUTES["scale_"])) == {"raw", SQUASHED, RANKED}
+
+
 class Crash(Exception):
     pass
 
@@ -287,5 +295,5 @@ def test_a_forged_stage_is_refused(forged: Any, monkeypatch: pytest.MonkeyPatch,
     (name,) = [stage for stage in run.stages if stage.startswith("descent")]
     run.stages[name] = forged(run.stages[name])
     checkpoint.Checkpoint(settings["checkpoint"], 0.0, "DSEKLClassifier").write(run)
-    with pytest.raises(ModelFileError, match="the stage 'descent"):
+    with pytest.raises(ModelFileError, match="descent"):
         DSEKLClassifier(**settings).fit(X[:200], y[:200])

@@ -127,7 +127,8 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
             ["fit", "train.csv", "-t", "buys", "-m", "m", "--no-header"],
             "no column 'buys'.*line 1 was read as data; if it is a header, give --header",
         ),
-        (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "train.csv"], "train.csv: is no journal"),
+        (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "test.csv"], "test.csv: is no journal"),
+        (["tune", "train.csv", "-t", "buys", "-m", "m", "--journal", "train.csv"], "--journal train.csv: is used by"),
     ],
 )
 def test_a_request_that_cannot_be_met_names_option_and_fix(
@@ -183,3 +184,90 @@ def test_a_full_disk_fails_cleanly(bought: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "File too large" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+HOSTILE = "[/red] bad100.csv:100: [bold]x \x1b[31m\x07\u202e"
+
+
+def test_messages_are_printed_as_they_are_and_do_nothing_to_a_terminal(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / f"{HOSTILE}.csv"
+    path.write_text("a,y\n1,2\n3\n")
+    result = run("fit", path, "-t", "y", "-m", tmp_path / "m")
+    assert result.code == 2
+    shown = HOSTILE.replace("\x1b", r"\x1b").replace("\x07", r"\x07").replace("\u202e", r"\u202e")
+    assert result.err == f"dsekl: {tmp_path}/{shown}.csv:3: has 1 field, not 2\n"
+
+
+def test_names_and_labels_from_a_file_are_printed_as_they_are(run: Any, tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 5},{HOSTILE if i % 2 else ':smile:'}\n" for i in range(120))
+    (tmp_path / "train.csv").write_text(f"{HOSTILE},same,[y]\n{rows}")
+    fitted = run("fit", tmp_path / "train.csv", "-t", "-1", "-m", tmp_path / "m", "--gamma", "1", "-C", "1")
+    assert fitted.code == 0
+    described = run("info", tmp_path / "m")
+    for printed in (fitted.out, fitted.err, described.out):
+        assert "\x1b" not in printed
+        assert "\u202e" not in printed
+    assert ":smile:" in fitted.out
+    assert "[/red] bad100.csv:100:" in fitted.out + described.out
+    assert "[y]" in described.out
+
+
+def test_a_recipe_that_does_not_fit_its_model_is_refused(run: Any, bought: Path, tmp_path: Path) -> None:
+    from dsekl.estimators.files import read
+
+    saved = read(bought / "m.dsekl")
+    assert saved.table is not None
+    columns = saved.table["encoder"]["columns"]
+    for encoder, target in [
+        ({**saved.table["encoder"], "columns": columns[:1]}, saved.table["target"]),
+        (saved.table["encoder"], {**saved.table["target"], "classes": ["no", "never"]}),
+        ({**saved.table["encoder"], "columns": [{**columns[0], "scale": 0.0}, *columns[1:]]}, saved.table["target"]),
+    ]:
+        saved.estimator.save(tmp_path / "m.dsekl", table={**saved.table, "encoder": encoder, "target": target})
+        result = run("predict", tmp_path / "m.dsekl", bought / "test.csv")
+        assert result.code == 2
+        assert result.err.startswith(f"dsekl: {tmp_path}/m.dsekl: ")
+        assert "corrupted" in result.err
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "npy"])
+def test_large_ids_and_labels_keep_their_digits(run: Any, tmp_path: Path, form: str) -> None:
+    import numpy as np
+    import pandas as pd
+
+    ids = [2**53 + k for k in range(60)]
+    frame = pd.DataFrame({"id": ids, "x": list(range(60)), "y": [2**60 + (k > 29) for k in range(60)]})
+    path = tmp_path / f"table.{form}"
+    if form == "csv":
+        frame.to_csv(path, index=False)
+    elif form == "parquet":
+        frame.to_parquet(path)
+    else:
+        np.save(path, frame.to_numpy())
+    kept = "1" if form == "npy" else "id"
+    model = ["-m", tmp_path / "m", "--gamma", "0.1", "-C", "10", "--validation", "0"]
+    assert run("fit", path, "-t", "-1", "--ignore", kept, *model).code == 0
+    lines = run("predict", tmp_path / "m", path, "--keep", kept).out.splitlines()[1:]
+    assert [int(line.split(",")[0]) for line in lines] == ids
+    assert {line.split(",")[1] for line in lines} == {str(2**60), str(2**60 + 1)}
+
+
+@pytest.mark.parametrize("command", ["fit", "tune", "convert", "predict", "evaluate", "info"])
+def test_a_loop_of_links_is_named(run: Any, bought: Path, tmp_path: Path, command: str) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    arguments = {
+        "fit": [loop, "-t", "y", "-m", tmp_path / "m"], "tune": [loop, "-t", "y", "-m", tmp_path / "m"],
+        "convert": [loop, tmp_path / "out", "-t", "y"], "predict": [bought / "m.dsekl", loop],
+        "evaluate": [loop, bought / "test.csv"], "info": [loop],
+    }  # fmt: skip
+    result = run(command, *arguments[command])
+    assert result.code == 2
+    assert f"{loop}: " in result.err
+    assert "Too many levels of symbolic links" in result.err
+
+
+def test_a_delimiter_of_two_characters_is_named(run: Any, bought: Path, tmp_path: Path) -> None:
+    result = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m", "--delimiter", "ab")
+    assert result.code == 2
+    assert "cannot be cut at 'ab'; give one character as --delimiter" in result.err

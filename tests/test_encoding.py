@@ -304,7 +304,7 @@ def test_a_folder_of_something_else_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     write_folder(tmp_path / "folder", open_table(path), taught(path)[0], "float64")
     np.save(tmp_path / "folder" / "y.npy", np.zeros(3, dtype=np.int32))
-    with pytest.raises(DataFileError, match=r"do not fit table\.json"):
+    with pytest.raises(DataFileError, match=r"y\.npy does not fit table\.json"):
         read_folder(tmp_path / "folder")
 
 

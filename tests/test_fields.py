@@ -261,6 +261,12 @@ def within_an_epoch() -> dict[str, Any]:
     return to_values(state)
 
 
+def put_state(run: dict[str, Any], state: dict[str, Any]) -> None:
+    """Put another state into a run, with what the monitor has seen of it."""
+    run["state"] = state
+    run["monitor"].update(first_epoch=state["epoch"], history=[])
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -277,9 +283,9 @@ def test_a_checkpoint_whose_plan_does_not_fit_together_is_a_bad_file(name: str, 
     values = within_an_epoch()
 
     def put(run: dict[str, Any]) -> None:
-        run["state"] = {**values, "plan": {**values["plan"], name: change(values["plan"][name])}}
+        put_state(run, {**values, "plan": {**values["plan"], name: change(values["plan"][name])}})
 
-    with pytest.raises(ModelFileError):
+    with pytest.raises(ModelFileError, match=f"the plan's.*{name}"):
         going_on(SOLVER["dual"], folder, put)
 
 
@@ -287,4 +293,4 @@ def test_the_forging_itself_changes_nothing(folder: Path) -> None:
     """Or the tests above would be refused for another reason than they say."""
     for case in OF_FILES:
         going_on(case, folder, lambda run: None)
-    going_on(SOLVER["dual"], folder, lambda run: run.update(state=within_an_epoch()))
+    going_on(SOLVER["dual"], folder, lambda run: put_state(run, within_an_epoch()))

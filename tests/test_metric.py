@@ -225,10 +225,9 @@ def test_the_defaults_are_a_good_model_and_no_worse_than_equal_weights(name: str
 
 
 @pytest.mark.parametrize("steps", [3, 400])
-def test_ctrl_c_while_the_metric_is_learned_leaves_a_model(
+def test_ctrl_c_while_the_metric_is_learned_is_raised_and_leaves_no_model(
     steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """After 3 steps no width is known; after 400, some of the splits have learned weights, but none is judged."""
     X, y = two_of_twenty(600, 4)
     seen = [0]
     descend = Learner._loss
@@ -243,11 +242,10 @@ def test_ctrl_c_while_the_metric_is_learned_leaves_a_model(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     checkpoint = tmp_path / "run.ckpt"
     model = DSEKLClassifier(random_state=0, checkpoint=checkpoint, warm_start=True)
-    with pytest.warns(UserWarning, match="stopped by Ctrl-C while gamma was learned"):
+    with pytest.raises(KeyboardInterrupt, match="before the first epoch"):
         model.fit(X, y)
-    assert model.stop_reason_ == "interrupted"
-    assert model.metric_ == "equal"
-    assert model.score(X, y) > 0.8
+    assert not hasattr(model, "model_")
+    assert checkpoint.exists()
     whole = model.fit(X, y)
     assert whole.stop_reason_ == "tol"
     np.testing.assert_array_equal(whole.gamma_, DSEKLClassifier(random_state=0).fit(X, y).gamma_)

@@ -66,7 +66,8 @@ def test_weights_outputs_and_rows_held_out_need_no_estimator_either() -> None:
         max_epochs=5,
         random_state=3,
     ).fit(X, targets, weights)
-    np.testing.assert_array_equal(fitted.model.evaluate(as_rows(QUERIES)), estimator.predict(QUERIES))
+    # The estimator fits targets in units of their spread, so that the two differ by rounding.
+    np.testing.assert_allclose(fitted.model.evaluate(as_rows(QUERIES)), estimator.predict(QUERIES), rtol=1e-9)
     np.testing.assert_array_equal(fitted.validation_rows, estimator.validation_rows_)
     assert 0 not in fitted.validation_rows, "a row without weight is in no part"
 

@@ -268,7 +268,7 @@ def test_svmlight_is_read(tmp_path: Path, compress: Callable[[bytes], bytes], ze
     table = open_table(write(tmp_path, compress(text.getvalue()), "table.svm"))
     assert isinstance(table, SparseTable)
     (chunk,) = table.chunks()
-    assert chunk.labels.tolist() == [1, -1, 1]
+    assert [float(label) for label in chunk.labels] == [1, -1, 1]
     assert chunk.matrix.toarray()[:, 0 if zero_based else 1 :].tolist() == X.tolist()
 
 

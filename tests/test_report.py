@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -69,6 +70,9 @@ def test_a_run_leaves_report_figures_and_numbers(folder: Path) -> None:
     assert "does not agree" not in page
     assert "± 0.000" not in page, "one repetition has no spread"
     assert "hollow" not in page, "the paper's figures are of other data"
+    assert "diamonds" not in page
+    assert "the paper (24" not in page
+    assert "chosen by two-fold cross-validation on the paper's whole grids, by a rule of our own" in html.unescape(page)
     assert "covertype</strong>: has not been run" in page
     runs = json.loads((folder / "provenance.json").read_text())
     assert set(runs["xor"]) == {"command", "seconds", "python", "machine", "versions"}

@@ -256,12 +256,12 @@ def test_warm_start_goes_on_where_the_last_fit_stopped() -> None:
     np.testing.assert_array_equal(stepwise.dual_coef_, straight.dual_coef_)
 
 
-def test_ctrl_c_ends_with_the_model_so_far() -> None:
+def test_ctrl_c_is_raised_and_leaves_the_model_so_far() -> None:
     X, y = xor(2000, seed=6)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without one
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     model = DSEKLClassifier(gamma=1.0, solver="doubly_stochastic", max_epochs=10**6, random_state=0)
-    with pytest.warns(UserWarning, match="stopped by Ctrl-C"):
+    with pytest.raises(KeyboardInterrupt, match="the estimator holds the model so far"):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.score(X, y) > 0.9

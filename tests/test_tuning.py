@@ -14,6 +14,7 @@ from sklearn.metrics import r2_score
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.tuning import Tuned, halving, tune
+from dsekl.tuning.journal import checksum
 
 X, y = make_moons(240, noise=0.25, random_state=0)
 
@@ -49,6 +50,7 @@ def test_a_search_goes_on_from_its_journal(
     journal = json.loads(path.read_text())
     findings = list(journal["found"].items())
     journal["found"] = dict(findings[: int(kept * len(findings))])
+    journal["sha256"] = checksum({name: journal[name] for name in ("identity", "found")})
     path.write_text(json.dumps(journal))
     judged = []
     judge = halving._Search._judge

@@ -2,19 +2,82 @@
 
 The products take the pairwise comparison and the kernel's profile as function pointers. So there is one
 compiled product per number type, whatever the kernel, and Numba's disk cache holds all of it.
+
+The cache saves time and is no condition: where it cannot be written or read, functions are compiled in each process.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import Any
 
+import numba
 from numba import float32, float64, intp, types, void
+from numba.core.caching import FunctionCache
 from numba.core.types import WrapperAddressProtocol
 
 NUMBER = {"float32": float32, "float64": float64}
+
+inlined = partial(numba.njit, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Compile a part of other compiled functions, which becomes part of their machine code.
+
+Left to itself, LLVM keeps a copy of such a part for each function that calls it and another one in the cache, each
+optimised for where it stands. Sums that may be reordered then round differently in the process that compiles and in
+those that load, and one question has two models.
+"""
+
 _compiling = Lock()
+
+
+@cache
+def _warn_of_no_cache() -> None:
+    """Warn, once in a process."""
+    warnings.warn(
+        "Numba's cache cannot be written, so functions are compiled anew in this process, which takes some seconds; "
+        "set NUMBA_CACHE_DIR to a folder that can be written, with room in it",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+class OptionalCache(FunctionCache):
+    """Numba's disk cache of a function, without which things are slower and nothing else."""
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return a compiled version; None if there is none, or if a crash or a power cut has damaged its file."""
+        try:
+            return super().load_overload(signature, target_context)
+        except Exception:  # what damaged bytes raise when they are unpickled is not foreseeable
+            with suppress(OSError):
+                self.flush()  # or the damaged index would be read again by all processes to come
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep a compiled version if there is room for it."""
+        try:
+            super().save_overload(signature, data)
+        except Exception:  # a full disk, or a damaged index that could not be replaced
+            _warn_of_no_cache()
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return Numba's decorator of the same name; ``cache=True`` makes use of the disk cache where that is possible."""
+    cached = options.pop("cache", False)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(**options)(function)
+        if cached:
+            try:
+                dispatcher._cache = OptionalCache(function)
+            except RuntimeError:  # Numba found no folder that it can write to
+                _warn_of_no_cache()
+        return dispatcher
+
+    return decorate
 
 
 def vector(number: Any) -> Any:

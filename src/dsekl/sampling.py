@@ -40,3 +40,8 @@ def draw_blocks(rng: np.random.Generator, rows: NDArray[np.intp], size: int, in_
     cuts = np.arange(int(rng.integers(1, size + 1)), len(rows), size)
     blocks = np.split(rows, cuts)
     return [np.sort(blocks[k]) for k in rng.permutation(len(blocks)) if len(blocks[k])]
+
+
+def is_permutation(order: NDArray[np.intp], n: int) -> bool:
+    """Tell whether numbers from 0 to ``n`` - 1 hold each of them once."""
+    return len(order) == n and bool((np.bincount(order, minlength=n) == 1).all())

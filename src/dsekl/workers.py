@@ -3,14 +3,17 @@
 Threads run over compiled code that releases the GIL. Numba's own parallel loops abort when two threads enter them at
 once, and users call this library from joblib, Dask and web servers. A pool that lives for one call has no state to
 share, fork or pickle.
+
+The thread that calls works too. Where the system gives no further thread, those that there are do all the work.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from threading import Thread
+from typing import Generic, Protocol, TypeVar
 
 __all__ = ["ALONE", "Threads", "Workers", "chunks"]
 
@@ -31,7 +34,7 @@ class Workers(Protocol):
 
 @dataclass(frozen=True)
 class Threads:
-    """Up to ``count`` threads of this process."""
+    """Up to ``count`` threads of this process, the calling one among them."""
 
     count: int = 1
 
@@ -39,8 +42,48 @@ class Threads:
         items = list(items)
         if self.count == 1 or len(items) < 2:
             return [task(item) for item in items]
-        with ThreadPoolExecutor(min(self.count, len(items))) as pool:
-            return list(pool.map(task, items))
+        return _Job(task, items).done_by(min(self.count, len(items)))
+
+
+class _Job(Generic[Item, Result]):
+    """Tasks that several threads take from one list, in its order."""
+
+    def __init__(self, task: Callable[[Item], Result], items: list[Item]) -> None:
+        self._task, self._items = task, items
+        self._next = itertools.count()  # whose next() is atomic
+        self._results: dict[int, Result] = {}
+        self._errors: dict[int, BaseException] = {}
+
+    def done_by(self, n_threads: int) -> list[Result]:
+        """Return the results, or raise the error of the first task that failed; no further ones are begun then."""
+        threads: list[Thread] = []
+        try:
+            for _ in range(n_threads - 1):
+                threads.append(Thread(target=self._work))
+                try:
+                    threads[-1].start()
+                except RuntimeError:  # no further thread to be had
+                    threads.pop()
+                    break
+            self._work()
+        except BaseException as error:  # Ctrl-C: what runs ends first, since compiled code cannot be left
+            self._errors[-1] = error
+        for thread in threads:
+            if thread.ident is not None:  # None if Ctrl-C came before it was started
+                thread.join()
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return [self._results[place] for place in range(len(self._items))]
+
+    def _work(self) -> None:
+        while not self._errors:
+            place = next(self._next)
+            if place >= len(self._items):
+                return
+            try:
+                self._results[place] = self._task(self._items[place])
+            except BaseException as error:
+                self._errors[place] = error
 
 
 ALONE = Threads(1)

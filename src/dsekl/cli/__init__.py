@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from . import reproduce as reproduce
 from .app import app, main
 
 __all__ = ["app", "main"]

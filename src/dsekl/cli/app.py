@@ -1,13 +1,15 @@
 """The command ``dsekl``: its subcommands, error messages and exit codes.
 
-Exit codes: 0 success; 1 the run failed; 2 an option or a file is wrong; 130 stopped by Ctrl-C.
+Exit codes: 0 success; 1 the run failed; 2 an option or a file is wrong; 130 stopped by Ctrl-C (143 by SIGTERM, 129 by
+the end of the terminal).
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -15,13 +17,16 @@ import dsekl
 from dsekl.data.errors import DataFileError
 
 from . import options as o
-from .console import print_error
+from .console import Output, print_error
 from .convert import convert
 from .demo import demo
 from .evaluate import evaluate
 from .fit import fit
 from .info import info
 from .predict import predict
+from .reproduce import reproduce
+from .signals import INTERRUPTED, heeded_requests
+from .streams import discard, flush_output
 from .tune import tune
 
 FAILED, WRONG = 1, 2
@@ -36,8 +41,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (fit, predict, evaluate, tune, info, convert, demo):
-    app.command()(command)
+
+
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that prints warnings as notes, and one word when it is stopped."""
+
+    @wraps(function)
+    def command(**options: Any) -> None:
+        output = Output(quiet=bool(options.get("quiet")))
+        try:
+            with output.warnings_as_notes():
+                function(**options)
+        except KeyboardInterrupt:
+            output.note("stopped")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return command
+
+
+for function in (fit, predict, evaluate, tune, info, convert, demo, reproduce):
+    app.command()(_command(function))
 
 
 def _print_version(wanted: bool) -> None:
@@ -57,22 +80,37 @@ def show_version(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
+    with heeded_requests() as request:
+        code = _run(lambda: app(arguments)) or _run(flush_output)
+    sys.exit(request.exit_code(code))
+
+
+def _run(step: Callable[[], None]) -> int:
+    """Take a step, print its error in one line, and return the exit code."""
     try:
-        app(arguments)
-    except BrokenPipeError:
-        # The reader of our output has gone. Python flushes standard output once more at exit: send that nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
+        step()
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0
+    except BrokenPipeError:  # the reader of our output has gone, as in "dsekl ... | head"
+        discard(sys.stdout)
+        return FAILED
     except DataFileError as error:
         print_error(error.message.with_names(o.OPTION_OF))
-        sys.exit(WRONG)
+        return WRONG
     except ValueError as error:
         print_error(error)
-        sys.exit(WRONG)
+        return WRONG
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        print_error(f"{error.filename}: {error.strerror}")
-        sys.exit(WRONG)
+        print_error(_told(error))
+        return WRONG
     except (OSError, MemoryError, ArithmeticError) as error:
-        print_error(error if str(error) else type(error).__name__)
-        sys.exit(FAILED)
-    sys.exit(0)
+        print_error(_told(error))
+        return FAILED
+    return 0
+
+
+def _told(error: Exception) -> str:
+    """Return the words of an error: with the file's name first where there is one, never empty."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__

@@ -16,8 +16,11 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from dsekl.data.table import ProgressHook, SomeChunk
+
+from .streams import STANDARD_OUTPUT, discard, naming
 
 WIDTH_OF_PIPES = 120
 LISTED = 5
@@ -43,16 +46,18 @@ class Output:
     def note(self, text: str) -> None:
         """Print a note on standard error."""
         if not self.quiet:
-            _console(stderr=True).print(f"[yellow]note:[/yellow] {_escaped(text)}", highlight=False, soft_wrap=True)
+            _print_line("note:", "yellow", text)
 
     def result(self, figures: Mapping[str, object], *tables: RenderableType) -> None:
         """Print the result: the figures as JSON, or the tables."""
         if self.as_json:
-            print(json.dumps(_as_json(figures), allow_nan=False))
+            with naming(STANDARD_OUTPUT):
+                print(json.dumps(_as_json(figures), allow_nan=False))
         elif not self.quiet:
             console = _console()
-            for table in tables:
-                console.print(table, highlight=False)
+            with naming(STANDARD_OUTPUT):
+                for table in tables:
+                    console.print(table, highlight=False)
 
     def progress(self, label: str) -> ProgressHook:
         """Return a hook that shows a progress bar while rows are read."""
@@ -70,13 +75,13 @@ class Output:
         return with_bar
 
     @contextmanager
-    def warnings_as_notes(self, ignore: str = "\0") -> Iterator[None]:
-        """Print warnings as notes, each once, except those that begin with ``ignore``."""
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Print warnings as notes, each once."""
         printed: set[str] = set()
 
         def show(message: Warning | str, *_: object, **__: object) -> None:
             text = str(message)
-            if text not in printed and not text.startswith(ignore):
+            if text not in printed:
                 self.note(text)
             printed.add(text)
 
@@ -88,7 +93,7 @@ class Output:
 
 def print_error(message: object) -> None:
     """Print an error in one line."""
-    _console(stderr=True).print(f"[red]dsekl:[/red] {_escaped(str(message))}", highlight=False, soft_wrap=True)
+    _print_line("dsekl:", "red", str(message))
 
 
 def pairs(title: str, rows: Mapping[str, object], float_format: str = ".4g") -> RenderableType:
@@ -98,8 +103,8 @@ def pairs(title: str, rows: Mapping[str, object], float_format: str = ".4g") -> 
     table.add_column(overflow="fold")
     for name, value in rows.items():
         if value is not None:
-            table.add_row(_escaped(name), _escaped(formatted(value, float_format)))
-    return Group(f"\n[bold]{_escaped(title)}[/bold]", table)
+            table.add_row(_text(name), _text(formatted(value, float_format)))
+    return Group("", _text(title, "bold"), table)
 
 
 def grid(
@@ -109,10 +114,10 @@ def grid(
     table = Table(box=None, pad_edge=False)
     for place, name in enumerate(columns):
         is_numeric = any(isinstance(row[place], int | float) for row in rows)
-        table.add_column(_escaped(name), justify="right" if is_numeric else "left", overflow="fold")
+        table.add_column(_text(name), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_escaped(formatted(value, float_format)) for value in row))
-    return Group(f"\n[bold]{_escaped(title)}[/bold]", table)
+        table.add_row(*(_text(formatted(value, float_format)) for value in row))
+    return Group("", _text(title, "bold"), table)
 
 
 def formatted(value: object, float_format: str = ".4g") -> str:
@@ -136,14 +141,40 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.1f} kB"
 
 
+class _Console(Console):
+    """A console that tells its caller when a reader has gone; rich would end the process, and with it the work."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # what rich has caught
+
+
 def _console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
+    return _Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
 
 
-def _escaped(text: str) -> str:
-    """Return a text that rich prints as it is, square brackets included."""
-    return text.replace("[", r"\[")
+def printable(text: str) -> str:
+    """Return a text that does nothing to a terminal: line ends, escape sequences and the like as they are written.
+
+    Names of files, columns and classes come from files, and may hold anything.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return a text that rich prints as it is, square brackets and colons included."""
+    return Text(printable(text), style)
+
+
+def _print_line(label: str, style: str, text: str) -> None:
+    """Print a line on standard error; where that is impossible, nothing else fails for it."""
+    line = Text.assemble((label, style), " ", printable(text))
+    try:
+        _console(stderr=True).print(line, highlight=False, soft_wrap=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def _as_json(value: Any) -> object:

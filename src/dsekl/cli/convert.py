@@ -59,7 +59,7 @@ def convert(
     print_recipe_notes(output, recipe, options.task)
     size = write_folder(folder, table, recipe, dtype.value, output.progress("convert"))
     figures = {
-        "task": recipe.target.task, "rows": recipe.n_rows, "features": len(recipe.encoder.features), "bytes": size,
+        "task": recipe.target.task, "rows": recipe.n_rows, "features": recipe.encoder.n_features, "bytes": size,
         "seconds": round(time.perf_counter() - started, 3), "folder": str(folder),
     }  # fmt: skip
     output.result(figures, pairs("Converted", figures))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -15,9 +15,8 @@ from .console import Output, UsageError
 from .models import FittedModel, fitted, new_estimator, probabilities
 from .reading import TrainingSet, read_training
 from .scores import classification_scores, regression_scores, score_tables
+from .signals import INTERRUPTED
 from .summary import model_table, save_model, summarise
-
-INTERRUPTED = 130
 
 
 def fit(
@@ -79,7 +78,7 @@ def fit(
     output.result({**summary, "validation": scores}, *held_out, model_table(summary))
     if trained.stop_reason_ == "interrupted":
         how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
-        output.note(f"stopped by Ctrl-C; {model} holds the current model; {how}")
+        output.note(f"stopped; {model} holds the current model; {how}")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -135,10 +134,13 @@ def _obstacle_to_split(share: float, training: TrainingSet) -> str | None:
 def _train(output: Output, training: TrainingSet, loss: str | None, settings: dict[str, Any]) -> FittedModel:
     estimator = new_estimator(training.recipe, loss, settings)
     try:
-        with output.warnings_as_notes(ignore="stopped by Ctrl-C"):
+        with output.warnings_as_notes():
             return fitted(estimator, training.recipe, training.X, training.y)
     except KeyboardInterrupt:
-        output.note("stopped by Ctrl-C before the first epoch; no model was written")
+        # A fit that was stopped leaves the model so far in its estimator, if it had come to one.
+        if hasattr(estimator, "model_"):
+            return cast("FittedModel", estimator)
+        output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
 
 

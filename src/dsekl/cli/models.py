@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.data.compression import opened
+from dsekl.data.errors import DataFileError
 from dsekl.data.recipe import Recipe
 from dsekl.data.table import Features
 
@@ -69,7 +70,18 @@ def read_model(path: Path) -> tuple[FittedModel, Recipe]:
             f"{path}: was saved from Python, without the columns of a table; use dsekl.load in Python, or make the "
             "model with 'dsekl fit'"
         )
-    return cast("FittedModel", saved.estimator), Recipe.from_dict(saved.table, path)
+    recipe = Recipe.from_dict(saved.table, path)
+    _check_fit(path, saved.estimator, recipe)
+    return cast("FittedModel", saved.estimator), recipe
+
+
+def _check_fit(path: Path, estimator: DSEKLClassifier | DSEKLRegressor, recipe: Recipe) -> None:
+    """Raise an error if the columns and classes of the table are not those that the model was fitted to."""
+    from sklearn.base import is_classifier
+
+    classes = np.asarray(estimator.classes_).tolist() if is_classifier(estimator) else []
+    if recipe.encoder.n_features != estimator.n_features_in_ or list(recipe.target.classes) != classes:
+        raise DataFileError(path, "is corrupted: the columns or classes of its table are not those of its model")
 
 
 def check_readable(path: Path) -> None:

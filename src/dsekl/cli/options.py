@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -33,7 +34,7 @@ FEWEST_ROWS_TO_SPLIT = 100
 
 OPTION_OF = {
     "target": "--target", "task": "--task", "categorical": "--text", "numeric": "--number", "ignore": "--ignore",
-    "max_categories": "--max-levels", "header": "--header",
+    "max_categories": "--max-levels", "header": "--header", "delimiter": "--delimiter", "dtype": "--dtype",
 }  # fmt: skip
 """The option that sets a parameter of ``dsekl.data``, for messages that name it."""
 
@@ -162,9 +163,15 @@ def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str
 
 def check_writable(option: str, path: Path, force: bool, inputs: Iterable[Path | None] = ()) -> None:
     """Raise an error before any work is done if the result cannot be written, or would overwrite an input."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # a name that is too long, a loop of links
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror}); give another name") from error
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; give the name of a file")
-    if any(given is not None and path.resolve() == given.resolve() for given in inputs):
+    if any(given is not None and os.path.realpath(path) == os.path.realpath(given) for given in inputs):
         raise UsageError(f"{option} {path}: is used by another option or argument of this command; give another name")
     if path.exists() and not path.is_file():
         raise UsageError(f"{option} {path}: is a device or a pipe; give the name of a file")
@@ -173,7 +180,7 @@ def check_writable(option: str, path: Path, force: bool, inputs: Iterable[Path |
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
     try:
-        with tempfile.TemporaryFile(dir=path.resolve().parent):
+        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
             pass
     except OSError as error:
         raise UsageError(f"{option} {path}: cannot be written ({error.strerror}); give another folder") from error

@@ -8,23 +8,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated, Protocol
 
 import numpy as np
 import typer
 
 from dsekl.atomic import replacing_text
 from dsekl.data import SparseTable, open_table
-from dsekl.data.field_values import number_as_text
+from dsekl.data.field_values import as_text
 from dsekl.data.layout import find_column
 from dsekl.data.messages import Message
 from dsekl.data.recipe import Recipe, Rows
 from dsekl.data.table import Chunk, Features
 
 from . import options as o
-from .console import Output, UsageError, pairs
+from .console import Output, UsageError, pairs, printable
 from .models import FittedModel, probabilities, read_model
 from .reading import print_notes
+from .streams import STANDARD_OUTPUT, naming
 
 
 def predict(
@@ -50,6 +51,8 @@ def predict(
     """
     if as_json and output is None:
         raise UsageError("--json: write the predictions to a file with --output; the JSON is on standard output")
+    if output is None and sys.__stdout__ is None:
+        raise UsageError("standard output is closed; write the predictions to a file with --output")
     if output is not None:
         o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
@@ -104,15 +107,29 @@ def _copied(rows: Rows, name: str) -> list[str]:
     assert isinstance(rows.raw, Chunk)
     column = rows.raw.column(name)
     if isinstance(column, np.ndarray):
-        return ["" if np.isnan(value) else number_as_text(value) for value in column.tolist()]
+        return [value or "" for value in as_text(column)]
     return list(column)
 
 
+class Writable(Protocol):
+    """What the csv module writes to."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+class _Terminal:
+    """Standard output where people read it: labels and kept columns come from files, and may hold escape sequences."""
+
+    def write(self, text: str, /) -> None:
+        sys.stdout.write("\n".join(map(printable, text.split("\n"))))
+
+
 @contextmanager
-def _opened(output: Path | None) -> Iterator[IO[str]]:
+def _opened(output: Path | None) -> Iterator[Writable]:
     if output is None:
-        yield sys.stdout
-        sys.stdout.flush()
+        with naming(STANDARD_OUTPUT):
+            yield _Terminal() if sys.stdout.isatty() else sys.stdout
+            sys.stdout.flush()
     else:
-        with replacing_text(output) as file:
+        with naming(str(output)), replacing_text(output) as file:
             yield file

@@ -12,13 +12,12 @@ from typing import Annotated
 
 import typer
 
-from .app import app
+from .signals import INTERRUPTED
 
 NEEDED = ("matplotlib", "jinja2")
 NAMES = ("xor", "figure2", "relatives", "open-question", "table1", "covertype", "speedup")
 
 
-@app.command()
 def reproduce(
     experiments: Annotated[
         list[str] | None, typer.Argument(help=f"Which to run: {', '.join(NAMES)}. All if none is named.")
@@ -49,7 +48,7 @@ def reproduce(
         _run(chosen, output, quick, epochs, seed, jobs)
     except KeyboardInterrupt:
         typer.echo("\nstopped; what was finished is kept, and the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _run(chosen: list[str], output: Path, quick: bool, epochs: int, seed: int, jobs: int) -> None:

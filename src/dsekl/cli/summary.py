@@ -14,13 +14,15 @@ from dsekl.data.recipe import Recipe
 
 from .console import pairs, size
 from .models import FittedModel
+from .streams import naming
 
 TOP_FEATURES = 5
 
 
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:
     """Write a model file that holds the recipe and where the model comes from."""
-    model.save(path, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
+    with naming(str(path)):
+        model.save(path, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
 
 
 def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str, float]) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
     return {
         "task": recipe.target.task,
         "rows": recipe.n_rows,
-        "features": len(recipe.encoder.features),
+        "features": recipe.encoder.n_features,
         "kernel": str(model.kernel_),
         "loss": str(model.loss_),
         "solver": str(model.solver),
@@ -53,8 +55,7 @@ def most_important(model: FittedModel, recipe: Recipe) -> dict[str, float] | Non
     shares = getattr(model, "feature_importances_", None)
     if shares is None:
         return None
-    features = recipe.encoder.features
-    return {features[i]: float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
+    return {recipe.encoder.feature(i): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
 
 
 def model_table(summary: dict[str, Any]) -> RenderableType:

@@ -11,10 +11,10 @@ import typer
 from rich.console import RenderableType
 
 from . import options as o
-from .console import Output, UsageError, grid
-from .fit import INTERRUPTED
+from .console import Output, grid
 from .models import new_estimator
 from .reading import TrainingSet, read_training
+from .signals import INTERRUPTED
 from .summary import model_table, save_model, summarise
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def tune(
 def _check_files(data: Path, model: Path, journal: Path | None, force: bool) -> None:
     """Raise an error if a file cannot be written, or would be overwritten."""
     o.check_writable("--model", model, force, inputs=(data, journal))
-    if journal is not None and not journal.parent.is_dir():
-        raise UsageError(f"--journal {journal}: there is no folder {journal.parent}; make it first")
+    if journal is not None:
+        o.check_writable("--journal", journal, force=True, inputs=(data, model))
 
 
 def _search(
@@ -94,7 +94,7 @@ def _search(
             return tuning.tune(estimators, training.X, y, journal=journal, n_jobs=jobs, seed=seed, report=bar.advance)
     except KeyboardInterrupt:
         saved = f"{journal} holds the scores so far, and the same command resumes the search"
-        output.note(f"stopped by Ctrl-C; {saved if journal else '--journal FILE makes a search resumable'}")
+        output.note(f"stopped; {saved if journal else '--journal FILE makes a search resumable'}")
         raise typer.Exit(INTERRUPTED) from None
 
 

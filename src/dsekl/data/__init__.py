@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 from .arrays import ArrayTable
@@ -18,14 +19,17 @@ __all__ = ["Chunk", "DataFileError", "SparseChunk", "SparseTable", "Table", "ope
 def open_table(path: Path, header: bool | None = None, delimiter: str | None = None) -> Table | SparseTable:
     """Open a data file; its format is inferred from its content, not from its name.
 
-    ``header`` and ``delimiter`` are for csv, and inferred where they are None.
+    ``header`` and ``delimiter`` are for csv, and inferred where they are None. What is wrong with a file, whatever its
+    bytes, ends in a ``DataFileError``.
     """
     with opened(path) as stream:
         start = stream.read(2**16)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataFileError(path, "is in UTF-16; save the file in UTF-8")
     if start.startswith(b"PAR1"):
         return ParquetTable(path)
-    if start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
-        return ArrayTable(path)
+    if start.startswith((b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")):
+        return ArrayTable(path, is_archive=start.startswith(b"PK"))
     # The last line of the sample may be cut, so it does not count unless it is the only one.
     lines = [line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if looks_sparse(lines[:-1] or lines):

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import saved_values as saved_value
+from .errors import quoted
 from .field_values import Numbers
 from .messages import Message
 from .table import Chunk
@@ -20,7 +22,11 @@ MIN_FREQUENCY = 2
 """Training rows that a category needs to have a feature of its own."""
 
 MOST_COUNTED_CATEGORIES = 100_000
-"""A column with more categories cannot be counted in bounded memory, and is left out."""
+MOST_COUNTED_CHARACTERS = 2**24
+"""A column with more categories, or longer ones, cannot be counted in bounded memory, and is left out."""
+
+LARGEST = 1e150
+"""Squares of larger numbers overflow."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,11 @@ class NumericColumn:
         """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
         values = finite(chunk, self.name)
         absent = np.isnan(values)
-        out[:, 0] = (np.where(absent, self.fill, values) - self.centre) / self.scale
+        with np.errstate(over="ignore"):
+            out[:, 0] = (np.where(absent, self.fill, values) - self.centre) / self.scale
+        if not np.isfinite(out[:, 0]).all():
+            i = int(np.isfinite(out[:, 0]).argmin())
+            raise chunk.error(i, self.name, f"{values[i]:g} is too far from the training rows to be scaled")
         if self.missing:
             out[:, 1] = absent
         return 0
@@ -90,16 +100,32 @@ class CategoricalColumn:
         }  # fmt: skip
 
 
-def column_from_dict(saved: dict[str, Any]) -> NumericColumn | CategoricalColumn:
-    """Return the column that ``to_dict`` described."""
-    if saved["kind"] == "number":
-        return NumericColumn(saved["name"], saved["fill"], saved["missing"], saved["centre"], saved["scale"])
-    if saved["kind"] == "text":
-        return CategoricalColumn(saved["name"], saved["levels"], saved["missing"], saved["other"])
-    raise KeyError(saved["kind"])
+def column_from_dict(saved: object, place: str) -> NumericColumn | CategoricalColumn:
+    """Return the column that ``to_dict`` described at a place of a file; ValueError if it never did."""
+    if isinstance(saved, dict) and saved.get("kind") == "text":
+        entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing", "other"})
+        column = CategoricalColumn(
+            saved_value.text(entries["name"], f"{place}.name"),
+            saved_value.texts(entries["levels"], f"{place}.levels"),
+            saved_value.flag(entries["missing"], f"{place}.missing"),
+            saved_value.flag(entries["other"], f"{place}.other"),
+        )
+        if not column.features:
+            raise ValueError(f"{place} has no feature")
+        return column
+    entries = saved_value.entries(saved, place, {"kind", "name", "fill", "missing", "centre", "scale"})
+    if entries["kind"] != "number":
+        raise ValueError(f"{place}.kind is neither number nor text")
+    return NumericColumn(
+        saved_value.text(entries["name"], f"{place}.name"),
+        saved_value.number(entries["fill"], f"{place}.fill"),
+        saved_value.flag(entries["missing"], f"{place}.missing"),
+        saved_value.number(entries["centre"], f"{place}.centre"),
+        saved_value.number(entries["scale"], f"{place}.scale", positive=True),
+    )
 
 
-@dataclass
+@dataclass(slots=True)
 class NumericLearner:
     """Counts, range and moments of a numeric column, from all rows."""
 
@@ -138,24 +164,28 @@ class NumericLearner:
         )
 
 
-@dataclass
+@dataclass(slots=True)
 class CategoricalLearner:
     """How often each category of a column occurs, in all rows."""
 
     name: str
     counts: Counter[str | None] = field(default_factory=Counter)
+    characters: int = 0
     too_many: bool = False
 
     def observe(self, values: list[str | None]) -> None:
         """Take in the values of more rows."""
         if not self.too_many:
+            known = len(self.counts)
             self.counts.update(values)
-            self.too_many = len(self.counts) > MOST_COUNTED_CATEGORIES
+            if len(self.counts) > known:
+                self.characters = sum(len(category or "") for category in self.counts)
+            self.too_many = len(self.counts) > MOST_COUNTED_CATEGORIES or self.characters > MOST_COUNTED_CHARACTERS
 
     def learned(self, max_categories: int) -> tuple[CategoricalColumn | str, Message | None]:
         """Return the column, or why it is left out; and a note where ``max_categories`` left categories out."""
         if self.too_many:
-            return f"it has more than {MOST_COUNTED_CATEGORIES:,} categories", None
+            return f"it has more than {MOST_COUNTED_CATEGORIES:,} categories, or very long ones", None
         missing = self.counts.pop(None, 0)
         counts = {str(category): count for category, count in self.counts.items()}
         frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
@@ -168,15 +198,23 @@ class CategoricalLearner:
             return column, None
         rest = sum(counts.values()) - sum(counts[category] for category in categories)
         return column, Message(
-            f"column {self.name!r} has {len(counts)} categories: the {max_categories} most frequent have a feature "
-            f"each, the others ({rest} rows) share one",
+            f"column {quoted(self.name)} has {len(counts)} categories: the {max_categories} most frequent have a "
+            f"feature each, the others ({rest} rows) share one",
             "; change that with {max_categories}, or leave the column out with {ignore}",
         )
 
 
 def finite(chunk: Chunk, name: str, advice: str = "") -> Numbers:
-    """Return a numeric column, missing values included, or raise the error of its first infinite value."""
+    """Return a numeric column, missing values included, or raise the error of its first infinite or huge value."""
     values = chunk.numbers(name, advice)
-    if np.isinf(values).any():
-        raise chunk.error(int(np.isinf(values).argmax()), name, "the number is infinite")
+    huge = np.abs(values) > LARGEST
+    if huge.any():
+        i = int(huge.argmax())
+        raise chunk.error(i, name, _too_large(float(values[i])))
     return values
+
+
+def _too_large(value: float) -> str:
+    if np.isinf(value):
+        return "the number is infinite"
+    return f"{value:g} is too large: squares of numbers beyond {LARGEST:g} overflow; give the column in another unit"

@@ -6,9 +6,7 @@ a ragged row) goes through the csv module.
 
 from __future__ import annotations
 
-import codecs
 import csv
-import io
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, islice
@@ -16,11 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .compression import opened
-from .dialect import SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
-from .errors import DataFileError
+from .dialect import SAMPLE_CHARACTERS, SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
+from .errors import DataFileError, quoted
 from .field_values import Column, is_missing, is_number
-from .table import Chunk, rows_within_bounds
+from .lines import RowLines, byte_lines, some_lines, text_lines
+from .table import Chunk, check_columns, check_names, rows_within_bounds
+
+NO_DELIMITERS = '"\r\n\0'
+"""Characters that have another meaning in a csv file."""
 
 
 class DelimitedTable:
@@ -28,20 +29,23 @@ class DelimitedTable:
 
     def __init__(self, path: Path, header: bool | None = None, delimiter: str | None = None) -> None:
         self.path = path
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in NO_DELIMITERS):
+            raise DataFileError(
+                path, f"cannot be cut at {quoted(delimiter)}", advice="; give one character as {delimiter}"
+            )
         # Bytes that are not UTF-8 are for the reading of the rows to find, which can name the column by then.
-        lines = list(islice(self._lines("replace"), SAMPLE_ROWS))
+        lines = some_lines(self._lines("replace"), SAMPLE_ROWS, SAMPLE_CHARACTERS)
         self.delimiter = delimiter or find_delimiter(lines)
         line, first = next(self._rows("replace"), (0, []))
         if not first:
             raise DataFileError(path, "is empty; give a file with a row for each example")
+        check_columns(path, len(first))
         self.has_header = looks_like_header(first) if header is None else header
         self.doubts_header = header is None and not self.has_header and not all(map(_is_value, first))
         self.names = column_names(first, self.has_header)
         if any("\ufffd" in name for name in self.names):
             next(self._rows())
-        for place, name in enumerate(self.names):
-            if name in self.names[:place]:
-                raise DataFileError(f"{path}:{line}", "occurs in the header more than once; rename one of them", name)
+        check_names(f"{path}:{line}", self.names, "occurs in the header more than once")
         if self.has_header and next(islice(self._rows("replace"), 1, None), None) is None:
             raise DataFileError(path, "has a header and no rows")
 
@@ -50,9 +54,9 @@ class DelimitedTable:
         size = rows_within_bounds(len(self.names))
         stream = self._lines()
         if self.has_header:
-            next(csv.reader(stream, delimiter=self.delimiter))
+            self._skip_header(stream)
         first_row = 0
-        while lines := list(islice(stream, size)):
+        while lines := some_lines(stream, size):
             columns = self._clean(lines, as_text)
             n_rows = len(lines)
             if columns is None:
@@ -62,6 +66,14 @@ class DelimitedTable:
             if n_rows:
                 yield Chunk(n_rows, columns.__getitem__, partial(self._where, first_row))
             first_row += n_rows
+
+    def _skip_header(self, stream: Iterator[str]) -> None:
+        """Read on to the end of the first row that is not blank."""
+        reader = csv.reader(RowLines(self.path, stream), delimiter=self.delimiter, strict=True)
+        try:
+            next((row for row in reader if row), None)
+        except csv.Error as error:
+            raise self._malformed() from error
 
     def _clean(self, lines: list[str], as_text: frozenset[str]) -> dict[str, Column] | None:
         """Return the columns of lines that are one row each, without quotes and missing numbers; else None."""
@@ -77,45 +89,54 @@ class DelimitedTable:
                 columns |= {self.names[place]: numbers[:, k] for k, place in enumerate(of_numbers)}
         except ValueError:
             return None
-        if of_text:
-            fields = np.loadtxt(lines, dtype=str, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_text)
-            columns |= {self.names[place]: fields[:, k].tolist() for k, place in enumerate(of_text)}
-        return columns
+        return columns | self._fields(lines, of_text)
+
+    def _fields(self, lines: list[str], places: list[int]) -> dict[str, Column]:
+        """Return some columns of lines without quotes, as text; the lines are cut from the nearer side."""
+        if not places:
+            return {}
+        bare = [line.rstrip("\r\n") for line in lines]
+        from_left, from_right = places[-1] + 1, len(self.names) - places[0]
+        if from_left <= from_right:
+            rows = [line.split(self.delimiter, from_left) for line in bare]
+            return {self.names[place]: [row[place] for row in rows] for place in places}
+        rows = [line.rsplit(self.delimiter, from_right) for line in bare]
+        return {self.names[place]: [row[place - len(self.names)] for row in rows] for place in places}
 
     def _parsed(self, lines: list[str], stream: Iterator[str], first_row: int) -> list[list[str]]:
         """Return the rows that begin in ``lines``; the last may go on in the stream."""
-        reader = csv.reader(chain(lines, stream), delimiter=self.delimiter, strict=True)
-        rows = []
+        feed = RowLines(self.path, chain(lines, stream))
+        reader = csv.reader(feed, delimiter=self.delimiter, strict=True)
+        rows: list[list[str]] = []
         try:
             while reader.line_num < len(lines):
                 row = next(reader)
+                feed.end_row()
+                if row and len(row) != len(self.names):
+                    count = f"{len(row)} field{'s' * (len(row) != 1)}"
+                    raise DataFileError(self._where(first_row, len(rows)), f"has {count}, not {len(self.names)}")
                 if row:
                     rows.append(row)
         except StopIteration:
             pass
         except csv.Error as error:
             raise self._malformed() from error
-        if {len(row) for row in rows} - {len(self.names)}:
-            ragged = next(i for i, row in enumerate(rows) if len(row) != len(self.names))
-            count = len(rows[ragged])
-            raise DataFileError(
-                self._where(first_row, ragged), f"has {count} field{'s' * (count != 1)}, not {len(self.names)}"
-            )
         return rows
 
     def _lines(self, errors: str = "strict") -> Iterator[str]:
-        with opened(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors, newline="") as text:
-            try:
-                yield from text
-            except UnicodeDecodeError as error:
-                raise self._undecodable() from error
+        try:
+            yield from text_lines(self.path, errors)
+        except UnicodeDecodeError as error:
+            raise self._undecodable() from error
 
     def _rows(self, errors: str = "strict") -> Iterator[tuple[int, list[str]]]:
         """Read rows with the line on which each begins: exact, and slow."""
-        reader = csv.reader(self._lines(errors), delimiter=self.delimiter, strict=True)
+        feed = RowLines(self.path, self._lines(errors))
+        reader = csv.reader(feed, delimiter=self.delimiter, strict=True)
         line = 1
         try:
             for row in reader:
+                feed.end_row()
                 if row:
                     yield line, row
                 line = reader.line_num + 1
@@ -138,24 +159,21 @@ class DelimitedTable:
 
     def _undecodable(self) -> DataFileError:
         """Return the error of the first line that is not UTF-8."""
-        with opened(self.path) as stream:
-            for number, line in enumerate(stream, 1):
-                try:
-                    line.decode()
-                except UnicodeDecodeError as error:
-                    if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                        return DataFileError(self.path, "is in UTF-16; save the file in UTF-8")
-                    byte = line[error.start]
-                    before = line[: error.start].decode()
-                    return DataFileError(
-                        f"{self.path}:{number}", f"byte 0x{byte:02x} is not UTF-8; save the file in UTF-8",
-                        self._column_after(before),
-                    )  # fmt: skip
+        for number, line in enumerate(byte_lines(self.path), 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                reason = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file in UTF-8"
+                column = self._column_after(line[: error.start].decode())
+                return DataFileError(f"{self.path}:{number}", reason, column)
         return DataFileError(self.path, "changed while it was read")
 
     def _column_after(self, text: str) -> str | None:
         """Return the name of the column in which a line goes on after ``text``."""
-        place = max(0, len(next(csv.reader([text], delimiter=self.delimiter), [])) - 1)
+        try:
+            place = max(0, len(next(csv.reader([text], delimiter=self.delimiter), [])) - 1)
+        except csv.Error:
+            return None
         return self.names[place] if place < len(self.names) else None
 
 

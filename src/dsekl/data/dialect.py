@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from .field_values import is_missing, is_number
 
 DELIMITERS = ",;\t|"
-SAMPLE_ROWS = 100
+SAMPLE_ROWS, SAMPLE_CHARACTERS = 100, 2**20
+"""Lines from which the delimiter is found, fewer of long ones."""
 
 
 def find_delimiter(lines: Sequence[str]) -> str:

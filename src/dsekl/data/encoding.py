@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import saved_values as saved_value
 from .column_encodings import (
     CategoricalColumn,
     CategoricalLearner,
@@ -17,6 +18,7 @@ from .column_encodings import (
     column_from_dict,
     finite,
 )
+from .errors import quoted
 from .field_values import Numbers, is_missing, is_number
 from .messages import Message
 from .table import Chunk
@@ -49,12 +51,20 @@ class TableEncoder:
         """A name for each column of the encoded rows."""
         return [feature for column in self.columns for feature in column.features]
 
+    @property
+    def n_features(self) -> int:
+        return sum(len(column.features) for column in self.columns)
+
+    def feature(self, place: int) -> str:
+        """Return the name of a column of the encoded rows."""
+        return self.features[place]
+
     def encode(self, chunk: Chunk, unknown: Counter[str] | None = None) -> Numbers:
         """Return the rows as numbers, (n_rows, n_features).
 
         ``unknown`` counts, for each categorical column, rows whose category the training rows did not have.
         """
-        out = np.zeros((chunk.n_rows, len(self.features)))
+        out = np.zeros((chunk.n_rows, self.n_features))
         start = 0
         for column in self.columns:
             stop = start + len(column.features)
@@ -69,9 +79,18 @@ class TableEncoder:
         return {"columns": [column.to_dict() for column in self.columns], "left_out": self.left_out}
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> TableEncoder:
-        """Return the encoder that ``to_dict`` described."""
-        return cls([column_from_dict(column) for column in saved["columns"]], dict(saved["left_out"]))
+    def from_dict(cls, saved: object) -> TableEncoder:
+        """Return the encoder that ``to_dict`` described; ValueError if it never did."""
+        entries = saved_value.entries(saved, "encoder", {"columns", "left_out"})
+        listed = saved_value.items(entries["columns"], "encoder.columns")
+        columns = [column_from_dict(column, f"encoder.columns[{place}]") for place, column in enumerate(listed)]
+        left_out = saved_value.entries(entries["left_out"], "encoder.left_out", set(dict(entries["left_out"])))
+        for reason in left_out.values():
+            saved_value.text(reason, "encoder.left_out")
+        saved_value.texts([*(column.name for column in columns), *left_out], "encoder.columns")
+        if not columns:
+            raise ValueError("encoder.columns is empty")
+        return cls(columns, left_out)
 
 
 class EncoderLearner:
@@ -114,7 +133,7 @@ class EncoderLearner:
                 found = learner.learned(next(samples), scale)
             if isinstance(found, str):
                 left_out[learner.name] = found
-                note = Message(f"column {learner.name!r} is left out: {found}")
+                note = Message(f"column {quoted(learner.name)} is left out: {found}")
             else:
                 columns.append(found)
             notes += [note] if note else []

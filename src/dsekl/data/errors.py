@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .messages import Message
 
+LONGEST_QUOTE = 80
+"""Characters of a name or a field that an error quotes."""
+
 
 class DataFileError(ValueError):
     """A data file that cannot be used: one line that names the place, the column where there is one, and the reason.
@@ -12,6 +15,11 @@ class DataFileError(ValueError):
     """
 
     def __init__(self, where: object, reason: str, column: str | None = None, advice: str = "") -> None:
-        text = f"{where}: {reason}" if column is None else f"{where}: column {column!r}: {reason}"
+        text = f"{where}: {reason}" if column is None else f"{where}: column {quoted(column)}: {reason}"
         self.message = Message(text, advice)
         super().__init__(str(self.message))
+
+
+def quoted(text: str) -> str:
+    """Return a name or a field in quotes; of a long one, the beginning."""
+    return repr(text) if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]!r}..."

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
-Column = Numbers | Sequence[str]
-"""A column of some rows: numbers with NaN for missing values, or the fields as they are in the file."""
+Integers = NDArray[np.int64] | NDArray[np.uint64]
+Column = Numbers | Integers | Sequence[str]
+"""A column of some rows: numbers with NaN for missing values, integers to their last digit, or the file's fields."""
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 """Fields that stand for a missing value, in lower or upper case."""
+
+_WHOLE = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]+)(\.0*)?")
+_PADDED = re.compile(r"[+-]?0[0-9]")
 
 
 def is_missing(field: str) -> bool:
@@ -24,7 +29,7 @@ def is_missing(field: str) -> bool:
 def is_number(field: str) -> bool:
     """Tell whether a field is a number; a missing value is not."""
     try:
-        return not math.isnan(float(field))
+        return not math.isnan(_number(field))
     except ValueError:
         return False
 
@@ -35,15 +40,15 @@ def as_numbers(column: Column, error_for: Callable[[int, str], Exception]) -> Nu
     ``error_for(i, field)`` returns the error for a field that is not a number.
     """
     if isinstance(column, np.ndarray):
-        return column
+        return column.astype(np.float64, copy=False)
     try:
-        return np.fromiter(map(float, column), np.float64, len(column))
+        return np.fromiter(map(_number, column), np.float64, len(column))
     except ValueError:
         pass
     numbers = np.empty(len(column))
     for i, field in enumerate(column):
         try:
-            numbers[i] = float(field)
+            numbers[i] = _number(field)
         except ValueError:
             if not is_missing(field):
                 raise error_for(i, field) from None
@@ -53,11 +58,33 @@ def as_numbers(column: Column, error_for: Callable[[int, str], Exception]) -> Nu
 
 def as_text(column: Column) -> list[str | None]:
     """Return a column as text without surrounding blanks, None for missing values."""
-    if isinstance(column, np.ndarray):
+    if not isinstance(column, np.ndarray):
+        return [None if is_missing(field) else field.strip() for field in column]
+    if column.dtype.kind == "f":
         return [None if math.isnan(value) else number_as_text(value) for value in column.tolist()]
-    return [None if is_missing(field) else field.strip() for field in column]
+    return [str(value) for value in column.tolist()]
 
 
 def number_as_text(value: float) -> str:
     """Return a number as it would be written in a file: integers without a decimal point."""
     return str(int(value)) if value.is_integer() else repr(value)
+
+
+def number_label(field: str) -> str:
+    """Return the label that a number stands for: 3, +3 and 3.0 are one; integers keep all of their digits."""
+    whole = _WHOLE.fullmatch(field)
+    if whole is None:
+        return number_as_text(_number(field))
+    return "-" * (whole["sign"] == "-" and whole["digits"] != "0") + whole["digits"]
+
+
+def is_padded(field: str) -> bool:
+    """Tell whether a number has leading zeros, as codes have that are no quantities: 007."""
+    return _PADDED.match(field) is not None
+
+
+def _number(field: str) -> float:
+    """Return a field as a number; 2020_01 is none, though Python's programs may be written so."""
+    if "_" in field:
+        raise ValueError(field)
+    return float(field)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .errors import DataFileError
+from . import saved_values as saved_value
+from .errors import DataFileError, quoted
 from .messages import Message
 from .table import Table
 
@@ -29,11 +31,22 @@ class Layout:
         """Return plain JSON."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, saved: object) -> Layout:
+        """Return the layout that ``to_dict`` described; ValueError if it never did."""
+        entries = saved_value.entries(saved, "layout", {"names", "has_header", "target"})
+        names = saved_value.texts(entries["names"], "layout.names")
+        target = saved_value.text(entries["target"], "layout.target")
+        if target not in names:
+            raise ValueError("layout.target is none of layout.names")
+        return cls(names, saved_value.flag(entries["has_header"], "layout.has_header"), target)
+
     def _match_names(self, table: Table, needed: list[str]) -> tuple[dict[str, str], list[Message]]:
-        absent = [name for name in needed if name not in table.names]
+        there, known = set(table.names), set(self.names)
+        absent = [name for name in needed if name not in there]
         if absent:
             raise DataFileError(table.path, f"lacks {_listed(absent)}, which the model was trained on")
-        unknown = [name for name in table.names if name not in self.names]
+        unknown = [name for name in table.names if name not in known]
         notes = [Message(f"{table.path}: {_listed(unknown)} not known to the model, ignored")] if unknown else []
         return {name: name for name in needed}, notes
 
@@ -44,7 +57,7 @@ class Layout:
         elif len(table.names) == len(features) and self.target not in needed:
             found = dict(zip(features, table.names, strict=True))
         else:
-            or_without = "" if self.target in needed else f", or the {len(features)} without {self.target!r}"
+            or_without = "" if self.target in needed else f", or the {len(features)} without {quoted(self.target)}"
             raise DataFileError(
                 table.path, f"has {len(table.names)} columns; without a header on both sides it needs the "
                 f"{len(self.names)} of the training file in their order{or_without}",
@@ -56,18 +69,15 @@ def find_column(table: Table, wanted: str) -> str:
     """Return the name of a column that is given by its name, or by its place: 1 is the first, -1 the last."""
     if wanted in table.names:
         return wanted
-    try:
-        place = int(wanted)
-    except ValueError:
-        place = 0
+    place = int(wanted) if re.fullmatch("-?[0-9]{1,9}", wanted) else 0
     if place and -len(table.names) <= place <= len(table.names):
         return table.names[place - 1 if place > 0 else place]
     advice = "" if table.has_header else " (line 1 was read as data; if it is a header, give {header})"
     raise DataFileError(
-        table.path, f"there is no column {wanted!r}; the columns are {_listed(table.names)}", advice=advice
+        table.path, f"there is no column {quoted(wanted)}; the columns are {_listed(table.names)}", advice=advice
     )
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:10])
+    shown = ", ".join(map(quoted, names[:10]))
     return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown

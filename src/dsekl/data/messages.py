@@ -1,6 +1,7 @@
 """Messages to the user, with advice that names parameters.
 
-In Python the advice names a parameter of ``Options`` or ``open_table``; the command line puts its options there.
+In Python the advice names a parameter of ``Options``, ``open_table`` or ``write_folder``; the command line
+puts its options there.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-PARAMETERS = ("target", "task", "categorical", "numeric", "ignore", "max_categories", "header")
+PARAMETERS = ("target", "task", "categorical", "numeric", "ignore", "max_categories", "header", "delimiter", "dtype")
 """What an advice may name."""
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import DataFileError
+from .compression import reading
+from .errors import DataFileError, quoted
 from .field_values import Column
-from .table import Chunk, row_place, rows_within_bounds
+from .table import Chunk, check_columns, check_names, row_place, rows_within_bounds
 
 if TYPE_CHECKING:
     import pyarrow
+
+LARGEST_EXACT = 2**53
+"""Up to here float64 holds every integer."""
 
 
 class ParquetTable:
@@ -25,53 +30,90 @@ class ParquetTable:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            import pyarrow
             from pyarrow import parquet
         except ImportError as error:
             raise DataFileError(path, "Parquet needs pyarrow; run: pip install 'dsekl[parquet]'") from error
-        try:
+        with _words(path), reading(path):
             self._file = parquet.ParquetFile(path)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise DataFileError(path, f"is not a readable Parquet file ({error})") from error
-        self.names = tuple(self._file.schema_arrow.names)
-        if not self._file.metadata.num_rows or not self.names:
+            self.names = tuple(self._file.schema_arrow.names)
+            n_rows = self._file.metadata.num_rows
+        if not n_rows or not self.names:
             raise DataFileError(path, "is empty; give a file with a row for each example")
-        for place, name in enumerate(self.names):
-            if name in self.names[:place]:
-                raise DataFileError(path, "occurs more than once; rename one of them", name)
+        check_columns(path, len(self.names))
+        check_names(path, self.names, "occurs more than once")
 
     def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
         """Read all rows; the file's types decide, not ``as_text``."""
-        import pyarrow
-
+        # Without threads of pyarrow's own: it ends the process where there are none to be had.
+        batches = self._file.iter_batches(batch_size=rows_within_bounds(len(self.names)), use_threads=False)
         first_row = 0
-        try:
-            for batch in self._file.iter_batches(batch_size=rows_within_bounds(len(self.names))):
+        while True:
+            with _words(self.path), reading(self.path):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            if batch.num_rows:
                 columns = dict(zip(self.names, batch.columns, strict=True))
-                yield Chunk(
-                    batch.num_rows, partial(_column, self.path, columns), partial(row_place, self.path, first_row)
-                )
+                where = partial(row_place, self.path, first_row)
+                yield Chunk(batch.num_rows, partial(_column, self.path, columns), where)
                 first_row += batch.num_rows
-        except (pyarrow.ArrowException, OSError) as error:
-            raise DataFileError(self.path, f"is corrupted ({error})") from error
+
+
+@contextmanager
+def _words(path: Path) -> Iterator[None]:
+    """Turn what pyarrow has to say of a file into a DataFileError."""
+    import pyarrow
+
+    try:
+        yield
+    except DataFileError:
+        raise
+    except (pyarrow.ArrowException, ValueError, LookupError, TypeError, OverflowError) as error:
+        words = " ".join(str(error).split())
+        raise DataFileError(path, f"is not a readable Parquet file ({quoted(words)})") from error
 
 
 def _column(path: Path, columns: dict[str, pyarrow.Array], name: str) -> Column:
     """Return a column when it is used: an unsupported type is no error where the column is ignored."""
+    with _words(path):
+        found = _values(columns[name])
+    if found is None:
+        raise DataFileError(
+            path,
+            f"has the unsupported type {columns[name].type}",
+            name,
+            "; convert it to numbers or strings, or leave it out with {ignore}",
+        )
+    return found
+
+
+def _values(column: pyarrow.Array) -> Column | None:
+    """Return the values of a column, None for a type that is neither numbers nor strings."""
     from pyarrow import compute, types
 
-    column = columns[name]
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     kind = column.type
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_dictionary(kind):
+        column.validate(full=True)  # a place beyond the dictionary would be read from foreign memory
+        column = column.dictionary_decode()
+        kind = column.type
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        column.validate(full=True)
+        return ["" if value is None else value for value in column.to_pylist()]
+    if types.is_decimal(kind):
+        return ["" if value is None else format(value, "f") for value in column.to_pylist()]
+    if types.is_int64(kind) or types.is_uint64(kind):
+        return _integers(column)
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         numbers = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
         return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
-    if types.is_string(kind) or types.is_large_string(kind):
-        return ["" if value is None else value for value in column.to_pylist()]
-    raise DataFileError(
-        path,
-        f"has the unsupported type {kind}",
-        name,
-        "; convert it to numbers or strings, or leave it out with {ignore}",
-    )
+    return None
+
+
+def _integers(column: pyarrow.Array) -> Column:
+    """Return integers, of which float64 would round the larger; beside missing values these are text."""
+    if not column.null_count:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    values = column.to_pylist()
+    if any(value is not None and abs(value) > LARGEST_EXACT for value in values):
+        return ["" if value is None else str(value) for value in values]
+    return np.array([np.nan if value is None else float(value) for value in values])

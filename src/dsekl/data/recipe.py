@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import saved_values as saved_value
 from .delimited import DelimitedTable
 from .encoding import EncoderLearner, TableEncoder, categorical_columns
-from .errors import DataFileError
+from .errors import DataFileError, quoted
 from .field_values import Column
 from .layout import Layout, find_column
 from .messages import Message
@@ -28,6 +29,7 @@ from .target import CLASSIFICATION, REGRESSION, Target, TargetLearner
 
 VERSION = 1
 SPARSE_TARGET = "label"
+MOST_ROWS = 2**53
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,17 @@ class Recipe:
         ``notes`` collects notes for the user: columns that are not used, and unknown categories.
         """
         notes = [] if notes is None else notes
+        n_rows = 0
+        for rows in self._encoded(table, with_target, notes, keep, progress, total):
+            n_rows += rows.raw.n_rows
+            yield rows
+        if not n_rows:
+            raise DataFileError(table.path, "has no rows")
+
+    def _encoded(
+        self, table: Table | SparseTable, with_target: bool, notes: list[Message], keep: Collection[str],
+        progress: ProgressHook, total: int | None,
+    ) -> Iterator[Rows]:  # fmt: skip
         if isinstance(self.encoder, SparseEncoder) or isinstance(table, SparseTable):
             yield from self._encoded_sparse(table, notes, progress, total)
             return
@@ -87,13 +100,13 @@ class Recipe:
         needed = [*self.encoder.names, *([self.target.name] if with_target else [])]
         found, unused = self.layout.match(table, needed)
         notes += unused
-        text = self.encoder.categorical | ({self.target.name} if self.target.is_text and with_target else set())
+        text = self.encoder.categorical | ({self.target.name} if self.target.classes and with_target else set())
         unknown: Counter[str] = Counter()
         for raw in progress(table.chunks(frozenset(keep) | {found[name] for name in text}), total):
             chunk = Chunk(raw.n_rows, partial(_renamed, raw, found), raw.where)
             yield Rows(raw, chunk, self.encoder.encode(chunk, unknown))
         notes += [
-            Message(f"column {name!r}: {count} rows with an unknown category, encoded as zeros")
+            Message(f"column {quoted(name)}: {count} rows with an unknown category, encoded as zeros")
             for name, count in unknown.items()
         ]
 
@@ -115,12 +128,22 @@ class Recipe:
             if sparse.issparse(rows):
                 parts.append(rows)
             else:
-                X = np.empty((self.n_rows, rows.shape[1])) if X is None else X
+                X = self._empty(table, rows.shape[1]) if X is None else X
                 X[start:stop] = rows
             start = stop
         if start < self.n_rows:
             raise DataFileError(table.path, "shrank while it was read")
         return sparse.vstack(parts, format="csr") if parts else X, y
+
+    def _empty(self, table: Table | SparseTable, n_features: int) -> NDArray[np.float64]:
+        try:
+            return np.empty((self.n_rows, n_features))
+        except (MemoryError, ValueError) as error:
+            gigabytes = 8 * self.n_rows * n_features / 1e9
+            raise DataFileError(
+                table.path, f"its {self.n_rows:,} rows of {n_features:,} features take {gigabytes:,.0f} GB, more than "
+                "there is; convert it, and train on the folder",
+            ) from error  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -134,17 +157,32 @@ class Recipe:
         }
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any], where: object) -> Recipe:
-        """Return the recipe that ``to_dict`` described, in the file at ``where``."""
+    def from_dict(cls, saved: object, where: object) -> Recipe:
+        """Return the recipe that ``to_dict`` described, in the file at ``where``; every part of it is checked."""
+        if isinstance(saved, dict) and type(saved.get("version")) is int and saved["version"] > VERSION:
+            raise DataFileError(where, f"its table is of version {saved['version']}; update dsekl")
         try:
-            if saved["version"] != VERSION:
-                raise DataFileError(where, f"its table is of version {saved['version']!r}; update dsekl")
-            kind = SparseEncoder if saved["kind"] == "sparse" else TableEncoder
-            encoder: TableEncoder | SparseEncoder = kind.from_dict(saved["encoder"])
-            layout = None if saved["layout"] is None else Layout(**saved["layout"])
-            return cls(encoder, Target.from_dict(saved["target"]), layout, int(saved["n_rows"]))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataFileError(where, f"its description of the table is corrupted ({error!r})") from error
+            return cls._checked(saved)
+        except (ValueError, TypeError) as error:
+            raise DataFileError(where, f"its description of the table is corrupted ({error})") from error
+
+    @classmethod
+    def _checked(cls, saved: object) -> Recipe:
+        names = {"version", "kind", "encoder", "target", "layout", "n_rows"}
+        entries = saved_value.entries(saved, "table", names)
+        saved_value.integer(entries["version"], "version", VERSION, VERSION)
+        n_rows = saved_value.integer(entries["n_rows"], "n_rows", 1, MOST_ROWS)
+        target = Target.from_dict(entries["target"])
+        if entries["kind"] == "sparse":
+            if entries["layout"] is not None or target.name != SPARSE_TARGET:
+                raise ValueError("an SVMlight file has no named columns")
+            return cls(SparseEncoder.from_dict(entries["encoder"]), target, None, n_rows)
+        if entries["kind"] != "table":
+            raise ValueError("kind is neither sparse nor table")
+        encoder, layout = TableEncoder.from_dict(entries["encoder"]), Layout.from_dict(entries["layout"])
+        if target.name != layout.target or target.name in encoder.names or not set(encoder.names) <= set(layout.names):
+            raise ValueError("target, encoder and layout are of different tables")
+        return cls(encoder, target, layout, n_rows)
 
     def _encoded_sparse(
         self, table: Table | SparseTable, notes: list[Message], progress: ProgressHook, total: int | None
@@ -153,7 +191,7 @@ class Recipe:
             wanted = "an SVMlight file" if isinstance(self.encoder, SparseEncoder) else "a table with columns"
             raise DataFileError(table.path, f"the model was trained on {wanted}; give a file of that kind")
         unknown = 0
-        for chunk in progress(table.chunks(), total):
+        for chunk in progress(table.chunks(self.encoder.chunk_rows), total):
             unknown += self.encoder.unknown(chunk)
             yield Rows(chunk, chunk, self.encoder.encode(chunk))
         if unknown:
@@ -177,7 +215,9 @@ def _learn_table(table: Table, options: Options, progress: ProgressHook) -> Reci
     target = find_column(table, wanted)
     ignored = {find_column(table, name) for name in options.ignore}
     names = [name for name in table.names if name not in ignored and name != target]
-    first = next(table.chunks(frozenset(table.names)))
+    first = next(table.chunks(frozenset(table.names)), None)
+    if first is None:
+        raise DataFileError(table.path, "has no rows")
     categorical = categorical_columns(first, names)
     categorical |= {find_column(table, name) for name in options.categorical} & set(names)
     categorical -= {find_column(table, name) for name in options.numeric}
@@ -187,7 +227,7 @@ def _learn_table(table: Table, options: Options, progress: ProgressHook) -> Reci
     learner = EncoderLearner(names, categorical, np.random.default_rng(options.seed))
     targets = TargetLearner(target, options.task, target_is_text and options.task != REGRESSION)
     n_rows = 0
-    for chunk in progress(table.chunks(categorical | ({target} if target_is_text else frozenset())), None):
+    for chunk in progress(table.chunks(categorical | {target}), None):
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows
@@ -196,8 +236,8 @@ def _learn_table(table: Table, options: Options, progress: ProgressHook) -> Reci
         first_line = Message(f"{table.path}: line 1 is read as data, not as a header", "; override with {header}")
         notes.insert(0, first_line)
     if not encoder.columns:
-        reasons = "; ".join(note.text for note in notes)
-        raise DataFileError(table.path, f"no column is left to learn from beside {target!r}; {reasons}")
+        reasons = "; ".join(note.text for note in notes[:10])
+        raise DataFileError(table.path, f"no column is left to learn from beside {quoted(target)}; {reasons}")
     layout = Layout(list(table.names), table.has_header, target)
     return Recipe(encoder, targets.learned(table.path), layout, n_rows, notes)
 
@@ -208,13 +248,14 @@ def _learn_sparse(table: SparseTable, options: Options, progress: ProgressHook) 
             table.path, "is an SVMlight file: its lines begin with the target and it has no named columns",
             advice="; leave out {target}, {ignore}, {categorical} and {numeric}",
         )  # fmt: skip
-    learner, targets = SparseLearner(), TargetLearner(SPARSE_TARGET, options.task, is_text=False)
+    learner = SparseLearner(table.path, options.scale)
+    targets = TargetLearner(SPARSE_TARGET, options.task, is_text=False)
     n_rows = 0
     for chunk in progress(table.chunks(), None):
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows
-    return Recipe(learner.learned(options.scale), targets.learned(table.path), None, n_rows)
+    return Recipe(learner.learned(), targets.learned(table.path), None, n_rows)
 
 
 def _renamed(chunk: Chunk, names: dict[str, str], name: str) -> Column:

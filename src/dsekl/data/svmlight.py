@@ -6,18 +6,26 @@ import io
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .compression import opened
-from .errors import DataFileError
+from .column_encodings import LARGEST
+from .errors import DataFileError, quoted
+from .lines import byte_lines, some_lines
 from .table import SparseChunk
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _LINE = re.compile(rb" *[-+.\d]\S*( +qid:\d+)?(?P<entries>( +\d+:\S+)*) *(#.*)?$")
 
-CHUNK_LINES = 2**14
+CHUNK_LINES, CHUNK_BYTES = 2**14, 2**23
+"""Lines that are held at a time, fewer of long ones: what bounds the number of entries."""
+
+LARGEST_INDEX = 2**31 - 2
+"""Indices are integers of 32 bits to all that comes after."""
 
 
 def looks_sparse(lines: list[bytes]) -> bool:
@@ -32,35 +40,55 @@ class SparseTable:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def chunks(self) -> Iterator[SparseChunk]:
-        """Read the rows."""
-        from sklearn.datasets import load_svmlight_file
-
+    def chunks(self, most_rows: int = CHUNK_LINES) -> Iterator[SparseChunk]:
+        """Read the rows, at most so many at a time."""
         first_line = 1
-        with opened(self.path) as stream:
-            while lines := list(islice(stream, CHUNK_LINES)):
-                try:
-                    matrix, labels = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
-                except (ValueError, OverflowError, UnicodeDecodeError) as error:
-                    raise self._malformed(lines, first_line) from error
-                at = [first_line + i for i, line in enumerate(lines) if line.partition(b"#")[0].strip()]
-                if not np.isfinite(matrix.data).all():
-                    row = int(np.searchsorted(matrix.indptr, np.flatnonzero(~np.isfinite(matrix.data))[0], "right")) - 1
-                    raise DataFileError(f"{self.path}:{at[row]}", "holds a value that is not finite")
-                if len(labels):
-                    yield SparseChunk(labels, matrix, partial(self._where, at))
-                first_line += len(lines)
+        stream = byte_lines(self.path)
+        while lines := some_lines(stream, min(CHUNK_LINES, most_rows), CHUNK_BYTES):
+            try:
+                matrix = _parsed(b"".join(lines))
+            except _UNREADABLE as error:
+                raise self._malformed(lines, first_line) from error
+            at = [(first_line + i, line) for i, line in enumerate(lines) if line.partition(b"#")[0].strip()]
+            numbers = [number for number, _ in at]
+            self._check(matrix, numbers)
+            if at:
+                labels = [line.split(None, 1)[0].partition(b"#")[0].decode("ascii", "replace") for _, line in at]
+                yield SparseChunk(labels, matrix, partial(self._where, numbers))
+            first_line += len(lines)
+
+    def _check(self, matrix: sparse.csr_matrix, numbers: list[int]) -> None:
+        """Raise the error of the first value or index that is too large."""
+        wrong = np.flatnonzero(~(np.abs(matrix.data) <= LARGEST) | (matrix.indices > LARGEST_INDEX))
+        if len(wrong):
+            index, value = int(matrix.indices[wrong[0]]), float(matrix.data[wrong[0]])
+            place = self._where(numbers, int(np.searchsorted(matrix.indptr, wrong[0], "right")) - 1)
+            if index > LARGEST_INDEX:
+                raise DataFileError(place, f"the index {index} is larger than {LARGEST_INDEX:,}")
+            if np.isfinite(value):
+                raise DataFileError(place, f"the value {value:g} of index {index} is larger than {LARGEST:g}")
+            raise DataFileError(place, f"holds a value that is not finite, of index {index}")
 
     def _where(self, lines: list[int], i: int) -> str:
         return f"{self.path}:{lines[i]}"
 
     def _malformed(self, lines: list[bytes], first_line: int) -> DataFileError:
         """Return the error of the first line that cannot be read by itself."""
-        from sklearn.datasets import load_svmlight_file
-
         for number, line in enumerate(lines, first_line):
             try:
-                load_svmlight_file(io.BytesIO(line), zero_based=True)
-            except (ValueError, OverflowError, UnicodeDecodeError) as error:
-                return DataFileError(f"{self.path}:{number}", f"is not 'label index:value ...' ({error})")
+                _parsed(line)
+            except _UNREADABLE as error:
+                reason = quoted(str(error))
+                return DataFileError(f"{self.path}:{number}", f"is not 'label index:value ...' ({reason})")
         return DataFileError(self.path, "cannot be read as SVMlight")
+
+
+_UNREADABLE = (ValueError, OverflowError, IndexError)
+
+
+def _parsed(content: bytes) -> sparse.csr_matrix:
+    from sklearn.datasets import load_svmlight_file
+
+    if b"_" in content and any(b"_" in line.partition(b"#")[0] for line in content.splitlines()):
+        raise ValueError("an underscore is no part of a number")
+    return load_svmlight_file(io.BytesIO(content), zero_based=True)[0]

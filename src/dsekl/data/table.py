@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from .errors import DataFileError
+from .errors import DataFileError, quoted
 from .field_values import Column, Numbers, as_numbers, as_text
 
 if TYPE_CHECKING:
@@ -21,10 +21,31 @@ CELLS = 2**20
 
 MOST_ROWS = 2**16
 
+MOST_COLUMNS = 2**19
+"""Of a table: more would take more memory for their names than for a chunk of rows."""
+
 
 def rows_within_bounds(n_columns: int) -> int:
     """Return how many rows a chunk may have."""
     return max(1, min(MOST_ROWS, CELLS // max(1, n_columns)))
+
+
+def check_columns(path: Path, n_columns: int) -> None:
+    """Raise the error of a table that is too wide, before anything is made for each of its columns."""
+    if n_columns > MOST_COLUMNS:
+        raise DataFileError(
+            path,
+            f"has {n_columns:,} columns, more than {MOST_COLUMNS:,}; rows of mostly zeros fit in SVMlight's format",
+        )
+
+
+def check_names(place: object, names: Sequence[str], reason: str) -> None:
+    """Raise the error of the first name that occurs more than once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataFileError(place, f"{reason}; rename one of them", name)
+        seen.add(name)
 
 
 def row_place(path: Path, first_row: int, i: int) -> str:
@@ -44,7 +65,7 @@ class Chunk:
         """Return a column as numbers, NaN for missing values; ``advice`` ends the error of other fields."""
 
         def error_for(i: int, field: str) -> DataFileError:
-            return self.error(i, name, f"{field.strip()!r} is not a number", advice)
+            return self.error(i, name, f"{quoted(field.strip())} is not a number", advice)
 
         return as_numbers(self.column(name), error_for)
 
@@ -61,7 +82,7 @@ class Chunk:
 class SparseChunk:
     """Consecutive rows of a sparse file: their labels, and a CSR matrix whose columns are the file's indices."""
 
-    labels: Numbers
+    labels: Sequence[str]
     matrix: sparse.csr_matrix
     where: Callable[[int], str]
 

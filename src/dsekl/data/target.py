@@ -1,16 +1,22 @@
-"""The target column: its task, its classes, and its values as codes or numbers."""
+"""The target column: its task, its classes, and its values as codes or numbers.
+
+Labels are read as text. Numbers are one label however they are written (3, 3.0), to the last digit, unless one of them
+has leading zeros: then all stay as they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataFileError
-from .field_values import Numbers, is_number, number_as_text
+from . import saved_values as saved_value
+from .errors import DataFileError, quoted
+from .field_values import Column, Numbers, as_numbers, as_text, is_number, is_padded, number_label
 from .table import Chunk, SparseChunk
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -22,6 +28,9 @@ MOST_CLASSES = 1_000
 
 UNKNOWN = -1
 """The code of a label that the training rows did not have."""
+
+INTEGERS = np.iinfo(np.int64)
+"""Labels that are integers in this range are integers to estimators; all others are text."""
 
 Label = str | int
 
@@ -37,10 +46,10 @@ class Target:
     def task(self) -> str:
         return CLASSIFICATION if self.classes else REGRESSION
 
-    @property
+    @cached_property
     def is_text(self) -> bool:
-        """Tell whether the labels are read as text; labels that are all numbers are read as numbers."""
-        return not all(is_number(str(label)) for label in self.classes)
+        """Tell whether labels are compared as they are written, not as numbers."""
+        return not all(is_number(label) and number_label(label) == label for label in map(str, self.classes))
 
     def numbers(self, chunk: Chunk | SparseChunk) -> Numbers:
         """Return the values to predict; each row must have one."""
@@ -49,11 +58,14 @@ class Target:
     def codes(self, chunk: Chunk | SparseChunk) -> NDArray[np.int32]:
         """Return the code of each row's label, its place among the classes; ``UNKNOWN`` for other labels."""
         places = {str(label): place for place, label in enumerate(self.classes)}
-        if self.is_text:
-            labels = _present_text(chunk, self.name)
-        else:
-            labels = [number_as_text(value) for value in _present_numbers(chunk, self.name).tolist()]
-        return np.array([places.get(label, UNKNOWN) for label in labels], dtype=np.int32)
+        if not self.is_text:
+            _present_numbers(chunk, self.name)
+        fields = _present_text(chunk, self.name)
+        codes = {
+            field: places.get(field if self.is_text else number_label(field), UNKNOWN)
+            for field in dict.fromkeys(fields)
+        }
+        return np.array([codes[field] for field in fields], dtype=np.int32)
 
     def decoded(self, y: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of codes, as estimators are fitted to them; numbers to predict are returned as they are."""
@@ -64,62 +76,81 @@ class Target:
         return {"name": self.name, "classes": list(self.classes)}
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Target:
-        """Return the target that ``to_dict`` described."""
-        return cls(str(saved["name"]), list(saved["classes"]))
+    def from_dict(cls, saved: object) -> Target:
+        """Return the target that ``to_dict`` described; ValueError if it never did."""
+        entries = saved_value.entries(saved, "target", {"name", "classes"})
+        classes = saved_value.items(entries["classes"], "target.classes")
+        if classes and not 2 <= len(classes) <= MOST_CLASSES:
+            raise ValueError(f"target.classes: {len(classes)} classes, not 2 to {MOST_CLASSES:,}")
+        if {type(label) for label in classes} not in (set(), {str}, {int}):
+            raise ValueError("target.classes are neither all texts nor all integers")
+        if any(isinstance(label, int) and not INTEGERS.min <= label <= INTEGERS.max for label in classes):
+            raise ValueError("target.classes has an integer of more than 64 bits")
+        if len(set(classes)) < len(classes):
+            raise ValueError("target.classes has a class twice")
+        return cls(saved_value.text(entries["name"], "target.name"), classes)
 
 
 class TargetLearner:
-    """Finds the task and the classes from chunks. ``task`` is given or None; ``is_text`` says how labels are read."""
+    """Finds the task and the classes from chunks. ``task`` is given or None; ``is_text`` says that labels are words."""
 
     def __init__(self, name: str, task: str | None, is_text: bool) -> None:
         self._name, self._task, self._is_text = name, task, is_text
-        self._numbers: set[float] = set()
-        self._labels: set[str] = set()
+        self._fields: set[str] = set()
 
     def observe(self, chunk: Chunk | SparseChunk) -> None:
         """Take in more rows."""
-        if self._is_text:
-            self._labels.update(_present_text(chunk, self._name))
-        else:
-            values = _present_numbers(chunk, self._name)
-            if len(self._numbers) <= MOST_CLASSES:
-                self._numbers.update(np.unique(values).tolist())
+        if not self._is_text:
+            _present_numbers(chunk, self._name)
+        if len(self._fields) <= MOST_CLASSES:
+            self._fields.update(_present_text(chunk, self._name))
 
     def learned(self, where: object) -> Target:
         """Return the target of the table at ``where``."""
-        whole = all(value.is_integer() for value in self._numbers)
-        few = len(self._numbers) <= MOST_INFERRED_CLASSES
+        as_written = self._is_text or any(map(is_padded, self._fields))
+        labels = set() if self._is_text else set(map(number_label, self._fields))
+        whole = not self._is_text and all(label.removeprefix("-").isdigit() for label in labels)
+        few = len(labels) <= MOST_INFERRED_CLASSES
         task = self._task or (CLASSIFICATION if self._is_text or (whole and few) else REGRESSION)
         if task == REGRESSION:
             return Target(self._name, [])
-        classes: Sequence[Label]
-        if self._is_text:
-            classes = sorted(self._labels)
-        else:
-            # Labels that are text are sorted as text: estimators sort their classes in the same way.
-            classes = sorted(map(int, self._numbers)) if whole else sorted(map(number_as_text, self._numbers))
-        if len(classes) > MOST_CLASSES:
+        if len(self._fields) > MOST_CLASSES:
             raise DataFileError(
                 where, f"has more than {MOST_CLASSES:,} different values, too many for classes", self._name,
                 "; if it is a number to predict, set {task} to regression",
             )  # fmt: skip
+        classes = _classes(self._fields if as_written else labels, whole and not as_written)
         if len(classes) < 2:
-            raise DataFileError(where, f"has one class only, {classes[0]!r}; give rows of at least two", self._name)
+            shown = quoted(classes[0]) if isinstance(classes[0], str) else classes[0]
+            raise DataFileError(where, f"has one class only, {shown}; give rows of at least two", self._name)
         return Target(self._name, classes)
 
 
+def _classes(labels: set[str], whole: bool) -> Sequence[Label]:
+    """Return the classes in the order in which estimators sort them: as integers where they are, else as text."""
+    if whole:
+        integers = sorted(map(int, labels))
+        if INTEGERS.min <= integers[0] and integers[-1] <= INTEGERS.max:
+            return integers
+    return sorted(labels)
+
+
+def _column(chunk: Chunk | SparseChunk, name: str) -> Column:
+    return chunk.labels if isinstance(chunk, SparseChunk) else chunk.column(name)
+
+
 def _present_text(chunk: Chunk | SparseChunk, name: str) -> list[str]:
-    if isinstance(chunk, SparseChunk):
-        return [number_as_text(value) for value in chunk.labels.tolist()]
-    values = chunk.text(name)
+    values = as_text(_column(chunk, name))
     if None in values:
         raise _missing(chunk.where, values.index(None), name)
     return [str(value) for value in values]
 
 
 def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:
-    values = chunk.labels if isinstance(chunk, SparseChunk) else chunk.numbers(name)
+    def error_for(i: int, field: str) -> DataFileError:
+        return DataFileError(chunk.where(i), f"{quoted(field.strip())} is not a number", name)
+
+    values = as_numbers(_column(chunk, name), error_for)
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
         if np.isnan(values[first]):

@@ -12,6 +12,7 @@ from . import open_table
 from .errors import DataFileError
 from .folder import read_folder
 from .recipe import Options, Recipe, learn
+from .replaced_folder import restore_folder
 from .table import Features, ProgressHook, no_progress
 
 
@@ -20,6 +21,8 @@ def load_training(
     progress: ProgressHook = no_progress,
 ) -> tuple[Recipe, Features, NDArray[Any]]:  # fmt: skip
     """Return the recipe, X (of a folder: mapped into memory) and y (codes of the classes, or numbers)."""
+    if not path.exists():
+        restore_folder(path)
     if not path.is_dir():
         table = open_table(path, header, delimiter)
         recipe = learn(table, options, progress)

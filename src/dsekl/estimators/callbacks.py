@@ -57,8 +57,15 @@ class Report:
 class Listeners:
     """All that listens to one fit."""
 
-    def __init__(self, estimator: KernelEstimator, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        self._estimator = estimator
+    def __init__(
+        self,
+        estimator: KernelEstimator,
+        attributes: Callable[[Fitted], dict[str, Any]],
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+    ) -> None:
+        self._estimator, self._attributes = estimator, attributes
         self._callbacks = list(estimator.callbacks or ())
         for callback in self._callbacks:
             if not callable(callback):
@@ -88,7 +95,7 @@ class Listeners:
         """Tell all callbacks of an epoch; ``fitted`` makes the fit as if it had ended here. True ends the run."""
 
         def attributes() -> dict[str, Any]:
-            return self._estimator._attributes(fitted())
+            return self._attributes(fitted())
 
         report = Report(history[-1], history, self._estimator, attributes)
         stop = [callback(report) is True for callback in self._callbacks]

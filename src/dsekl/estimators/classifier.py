@@ -141,7 +141,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     validation_rows_ : array of shape (n_held_out,)
         The rows of X that were held out (early stopping only).
     stop_reason_ : str
-        "tol", "validation", "max_epochs", "callback" or "interrupted" (by Ctrl-C).
+        "tol", "validation", "max_epochs", "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised
+        KeyboardInterrupt, and this is the model so far.
 
     Examples
     --------

@@ -1,11 +1,13 @@
 """Model files as estimators: what ``save`` wrote, read back and checked.
 
-Reading a file builds objects of the classes in ``models/savable.py`` and of no others.
+Reading a file builds objects of the classes in ``models/savable.py`` and of no others. Parameters are checked in
+``settings.py``, fitted attributes in ``fitted.py``, and points by the gram that is made of them.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import kernels, persistence
-from dsekl.kernels import KernelLike, VectorKernel
+from dsekl.kernels import Kernel, KernelLike, VectorKernel
 from dsekl.models import Model, storage
 from dsekl.models.savable import SETTINGS
 from dsekl.persistence import Location, ModelFileError, checking, decoded
+from dsekl.runs.fields import checked
+from dsekl.solvers.state import Finite
 
 from .classifier import DSEKLClassifier
+from .fitted import LABELS, checked_attributes
+from .kernel_estimator import AUTO
 from .regressor import DSEKLRegressor
-from .saving import FITTED
+from .settings import check_object, check_settings
 
 KINDS = {kind.__name__: kind for kind in (DSEKLClassifier, DSEKLRegressor)}
 
@@ -53,6 +59,8 @@ def read(path: Location, kernel: KernelLike | None = None) -> Saved:
             path, f"it is a {header.get('kind')}, no model; dsekl.estimators.files.describe tells more"
         )
     with checking(path):
+        checked(str | None, header["own_kernel"], {}, "own_kernel")
+        checked(Mapping[str, Any] | None, header["table"], {}, "table")
         if header["own_kernel"] is None and kernel is not None:
             raise ModelFileError(path, f"kernel={kernel!r} is not wanted: the model has its kernel in the file")
         if header["own_kernel"] is not None and kernel is None:
@@ -114,45 +122,49 @@ def _listed(value: Any) -> Any:
 
 
 def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) -> DSEKLClassifier | DSEKLRegressor:
+    """Return the estimator that a header and arrays describe, each part checked before the next is made from it."""
+    kind = KINDS[header["class"]]
     settings = decoded(header["parameters"], arrays, SETTINGS)
-    estimator = KINDS[header["class"]](**settings if kernel is None else {**settings, "kernel": kernel})
-    estimator._validate_params()
-    fitted = decoded(header["fitted"], arrays, SETTINGS)
-    for name, value in fitted.items():
-        if not FITTED.fullmatch(name):
-            raise ValueError(f"{name!r} is no fitted attribute")
-        setattr(estimator, name, value)
-    if header["feature_names"] is not None:
-        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    # Files of 0.1.0 have the kernel among the parameters alone.
-    if kernel is not None:
-        estimator.kernel_ = kernel
-    resolved = kernels.resolve(vars(estimator).get("kernel_", estimator.kernel))
-    if isinstance(resolved, VectorKernel):
-        resolved.profile()  # refuses bad parameters
+    in_files = {name for name, role in kind._roles.items() if role.in_file}
+    if not settings.keys() <= in_files or ("kernel" in settings) != (kernel is None):
+        raise ValueError(f"its parameters are {sorted(settings)}, not those that a model file keeps")
+    estimator = kind(**settings if kernel is None else {**settings, "kernel": kernel})
+    attributes = decoded(header["fitted"], arrays, SETTINGS)
+    resolved = _checked_kernel(estimator, attributes)
     gram = storage.from_values(resolved, decoded(header["basis"], arrays, SETTINGS))
-    estimator.model_ = Model(gram, fitted["dual_coef_"])
-    _check_outputs(estimator)
+    n_features = storage.n_features(gram)
+    check_settings(estimator, n_features)
+    fitted = checked_attributes(attributes, n_features, gram.n_terms)
+    # What was named is among the parameters; files have the rest, and those of 0.1.0 have all among the parameters.
+    fitted = {"kernel_": estimator.kernel, "loss_": estimator.loss, **fitted}
+    if (LABELS in fitted) != isinstance(estimator, DSEKLClassifier):
+        raise ValueError(f"its fitted attributes are not those of a {kind.__name__}")
+    names = checked(list[str] | None, header["feature_names"], {}, "feature_names")
+    if names is not None:
+        if n_features is not None and len(names) != n_features:
+            raise ValueError(f"{len(names)} feature_names do not fit {n_features} features")
+        fitted["feature_names_in_"] = np.array(names, dtype=object)
+    model = Model(gram, fitted["dual_coef_"])
+    storage.check_sizes(model, fitted.get("gamma_"))
+    estimator.__dict__.update(fitted, model_=model)
     return estimator
 
 
-def _check_outputs(estimator: DSEKLClassifier | DSEKLRegressor) -> None:
-    """Raise ValueError where predictions would trip over shapes that do not fit each other."""
-    coef, n_terms = estimator.model_.coef, estimator.model_.gram.n_terms
-    if coef.ndim != 2 or coef.dtype != np.float64 or len(coef) != n_terms:
-        raise ValueError(f"dual_coef_ of shape {coef.shape} does not fit {n_terms} terms")
-    if isinstance(estimator, DSEKLClassifier):
-        n_classes = len(estimator.classes_)
-        if n_classes < 2 or coef.shape[1] != (1 if n_classes == 2 else n_classes):
-            raise ValueError(f"{coef.shape[1]} outputs do not fit {n_classes} classes")
-    elif np.shape(estimator.intercept_) not in ((), (coef.shape[1],)):
-        raise ValueError(f"intercept_ of shape {np.shape(estimator.intercept_)} does not fit {coef.shape[1]} outputs")
-    names = vars(estimator).get("feature_names_in_")
-    if names is not None and len(names) != estimator.n_features_in_:
-        raise ValueError(f"{len(names)} names do not fit {estimator.n_features_in_} features")
+def _checked_kernel(estimator: DSEKLClassifier | DSEKLRegressor, attributes: dict[str, Any]) -> Kernel:
+    """Return the kernel of a model: the one that was chosen, where the parameter leaves it open, or the parameter."""
+    for name, given in (("kernel_", estimator.kernel), ("loss_", estimator.loss)):
+        if (name in attributes) != (isinstance(given, str) and given == AUTO):
+            raise ValueError(f"{name} is for a parameter that is 'auto', and this one is {given!r:.60}")
+    chosen = checked(str | None, attributes.get("kernel_"), {}, "kernel_")
+    resolved = kernels.resolve(estimator.kernel if chosen is None else chosen)
+    check_object(resolved)
+    if isinstance(resolved, VectorKernel):
+        resolved.profile()  # refuses bad parameters
+    return resolved
 
 
 def _is_same_kernel(witness: Any, model: Model) -> bool:
-    expected, found = np.array(witness), storage.witness(model.gram)
+    rows = checked(list[list[Finite]], witness, {}, "witness")
+    expected, found = np.array(rows, dtype=np.float64), storage.witness(model.gram)
     size = np.abs(expected).max(initial=0.0)
     return expected.shape == found.shape and np.allclose(found, expected, atol=WITNESS_TOLERANCE * size)

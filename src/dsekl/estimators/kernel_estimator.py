@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsekl import expansions, kernels, solvers
 from dsekl.kernels import Kernel
 from dsekl.losses import Loss
-from dsekl.models import Examples, Fitted, Machine, Model, fit
+from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
 from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE, USUAL_KERNEL, USUAL_LOSS
 from dsekl.models.savable import text_of
@@ -34,6 +34,7 @@ from . import inputs, saving
 from .callbacks import CallbackSupportMixin, Listeners
 from .labels import decisions
 from .parameters import seed_of, thread_count
+from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
 
@@ -65,17 +66,34 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     dual_coef_: Floats
     compaction_: dict[str, Any]
 
-    def _train(self, loss: Loss | None, examples: Examples, y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
-        """Fit the machine and set the attributes that every fitted estimator has; no loss is one to be chosen."""
-        machine = self._machine(loss)
-        listeners = Listeners(self, examples.rows.values, y, sample_weight)
+    def _train(
+        self,
+        loss: Loss | None,
+        examples: Examples,
+        y: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        unit: Unit = NO_UNIT,
+    ) -> None:
+        """Fit the machine and set the attributes that every fitted estimator has.
+
+        No loss is one to be chosen; ``unit`` is that of the examples.
+        """
+
+        def attributes(fitted: Fitted) -> dict[str, Any]:
+            return self._attributes(unit.fitted(fitted))
+
+        machine = unit.machine(self._machine(loss))
+        listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         run = self._begin(machine, examples)
-        run.watcher = listeners
+        run.watcher, run.units = listeners, unit.figures
         listeners.before_fit()
-        fitted = fit(machine, examples, run)
-        self._set(self._attributes(fitted))
-        path = None if self.checkpoint is None else Path(self.checkpoint)
-        resume.warn_if_interrupted(run, path, self.warm_start)
+        try:
+            fitted = fit(machine, examples, run)
+        except FitInterrupted as stop:
+            self._set(attributes(stop.fitted))
+            path = None if self.checkpoint is None else Path(self.checkpoint)
+            raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, self.warm_start)) from None
+        self._set(attributes(fitted))
         listeners.after_fit()
 
     def _kernel(self) -> Kernel:
@@ -89,6 +107,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     @property
     def _chooses_kernel(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == AUTO
+
+    @property
+    def _exact(self) -> bool:
+        """Whether the solver is dual ascent."""
+        return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
     def _machine(self, loss: Loss | None) -> Machine:
         return Machine(
@@ -138,7 +161,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         def keep(run: Run) -> None:
             if checkpoint is not None:
                 checkpoint.write(run)
-            if self.warm_start and run.state is not None and (run.settled is None or run.settled.whole):
+            if self.warm_start and run.state is not None:
                 self._run = replace(
                     run, monitor=None, changed=False, watcher=Nobody(), keep=_forget, keep_if_due=_forget
                 )
@@ -148,8 +171,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _identity(self, examples: Examples) -> Identity:
         parameters = self.get_params(deep=False)
         texts = {name: text_of(parameters[name]) for name, role in self._roles.items() if role.in_identity}
+        kernel = self._kernel()
+        texts["kernel"] += witness.kernel_values(kernel, examples.rows)
+        texts["loss"] += witness.loss_values(self.loss)
         data = {
-            "X": examples.rows.digest(),
+            "X": witness.rows_digest(kernel, examples.rows),
             "y": digest(examples.targets),
             "sample_weight": digest(examples.weights),
         }
@@ -202,7 +228,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
         ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, for classifiers
         the share of changed_decisions among them, and norm_of_change, in the kernel's space: for kernels with
-        k(x, x) = 1 no row whatsoever changes by more.
+        k(x, x) = 1, and up to rounding, no row whatsoever changes by more.
 
         Parameters
         ----------

@@ -18,6 +18,7 @@ from .classifier import DSEKLClassifier
 from .docstrings import with_parameters_of
 from .kernel_estimator import KernelEstimator
 from .parameters import Parameter, table, with_parameters
+from .units import unit_of
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +38,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Kernel ridge, support vector, robust and quantile regression. The objects ``dsekl.losses.EpsilonInsensitive``,
         ``Huber`` and ``Quantile`` have the parameter of each.
     fit_intercept : bool, default=True
-        Take the constant that fits y best (mean, median or quantile, by the loss) off the targets before the fit
-        and add it to predictions. With False the model tends to 0 far from the data.
+        Take the constant of least loss (the mean for "squared") off the targets before the fit and add it to
+        predictions. It is not fitted together with f. With False the model tends to 0 far from the data.
 
     Attributes
     ----------
@@ -74,16 +75,20 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         weights = inputs.row_weights(sample_weight, rows)
         one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
+        y = targets[:, 0] if one_target else targets
+        unit, loss = unit_of(targets, weights, loss, named=isinstance(self.loss, str), exact=self._exact)
+        targets = targets / unit.size
         constants = np.zeros(targets.shape[1])
         if self.fit_intercept and isinstance(loss, RegressionLoss):
             constants = np.array([loss.best_constant(column, weights) for column in targets.T])
-        self.intercept_ = float(constants[0]) if one_target else constants
+        intercepts = constants * unit.size
+        self.intercept_ = float(intercepts[0]) if one_target else intercepts
 
         def losses_of_rows(y: Floats, f: Floats) -> Floats:
             return np.asarray(loss.value(y, f).mean(axis=1))
 
         examples = Examples.of(rows, targets - constants, weights, losses_of_rows)
-        self._train(loss, examples, targets[:, 0] if one_target else targets, sample_weight)
+        self._train(loss, examples, y, sample_weight, unit)
         return self
 
     def predict(self, X: inputs.MatrixLike) -> Floats:

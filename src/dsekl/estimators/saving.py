@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from dsekl import persistence
@@ -10,11 +9,10 @@ from dsekl.models import storage
 from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
 
+from .fitted import ATTRIBUTES
+
 if TYPE_CHECKING:
     from .kernel_estimator import KernelEstimator
-
-FITTED = re.compile(r"[A-Za-z](\w*[A-Za-z0-9])?_")
-"""Names of fitted attributes."""
 
 
 def save(
@@ -22,11 +20,13 @@ def save(
 ) -> None:
     """Write a fitted estimator to a file: its parameters, its fitted attributes and its points."""
     arrays: dict[str, Any] = {}
-    attributes = {name: value for name, value in vars(estimator).items() if FITTED.fullmatch(name)}
-    model, names = attributes.pop("model_"), attributes.pop("feature_names_in_", None)
+    own = vars(estimator)
+    attributes = {name: own[name] for name in own if name in ATTRIBUTES}
+    model, names = own["model_"], own.get("feature_names_in_")
     own_kernel = own_kernel_name(estimator.kernel)
-    if own_kernel is not None:
-        attributes.pop("kernel_", None)
+    for name, chosen in (("kernel_", estimator._chooses_kernel), ("loss_", estimator._chooses_loss)):
+        if not chosen:  # it is among the parameters
+            attributes.pop(name, None)
     persistence.write(
         path,
         {

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from dsekl.gram import Gram
 from dsekl.gram.dense import DenseGram
-from dsekl.gram.gram import Array, Floats, Indices, Unpruned, Values, require
+from dsekl.gram.gram import Array, Floats, Indices, Unpruned, Values, require, require_array
 from dsekl.gram.placement import Placement
 from dsekl.gram.sparse import SparseGram
 from dsekl.kernels import SpectralKernel
@@ -128,12 +128,15 @@ class FourierGram(Unpruned):
     def from_values(kernel: SpectralKernel, values: Values, budget: int) -> FourierGram:
         """Return what ``to_values`` described."""
         placement = Placement.from_values(values)
-        frequencies, phases = values["frequencies"], values["phases"]
+        frequencies, phases, n_drawn = values["frequencies"], values["phases"], values["n_drawn"]
+        require_array(phases, "a phase per term", "float64")
+        require_array(frequencies, "a frequency per feature and term", "float64", ndim=2)
         require(frequencies.shape == (placement.scale.size, len(phases)), "a frequency per feature and term")
-        require(int(values["n_drawn"]) >= len(phases), "as many terms as were drawn")
+        require(type(n_drawn) is int and len(phases) <= n_drawn < 2**62, "as many terms as were drawn")
+        require(type(values["sparse"]) is bool, "whether they are sparse")
         nothing = np.empty((0, placement.scale.size), dtype=placement.dtype)
         points = sparse.csr_array(nothing) if values["sparse"] else nothing
-        return FourierGram(kernel, points, frequencies, phases, int(values["n_drawn"]), placement, budget)
+        return FourierGram(kernel, points, frequencies, phases, n_drawn, placement, budget)
 
 
 @dataclass(frozen=True)

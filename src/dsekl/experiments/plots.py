@@ -49,14 +49,19 @@ def panels(
 
 
 def band(ax: Axes, x: Sequence[float], stats: Sequence[tuple[float, float]], colour: str, label: str) -> None:
-    """Draw a curve of means with a band of two standard errors, from pairs of both.
+    """Draw a curve of mean errors with a band of two standard errors, from pairs of both; two points are marks alone.
 
     The band is that of the mean's logarithm: errors are positive, and on a log axis m - 2 e may not be.
     """
     mean, error = np.array(stats, dtype=np.float64).reshape(-1, 2).T
     factor = np.exp(2 * error / np.maximum(mean, np.finfo(np.float64).tiny))
-    ax.fill_between(x, mean / factor, mean * factor, color=PALETTE[colour], alpha=0.16, linewidth=0)
-    ax.plot(x, mean, color=PALETTE[colour], marker=MARKERS[colour], label=label)
+    low, high = mean / factor, np.minimum(mean * factor, 1.0)
+    line, mark = PALETTE[colour], MARKERS[colour]
+    if len(mean) < 3:
+        ax.errorbar(x, mean, yerr=np.stack([mean - low, high - mean]), fmt=mark, color=line, label=label)
+        return
+    ax.fill_between(x, low, high, color=line, alpha=0.16, linewidth=0)
+    ax.plot(x, mean, color=line, marker=mark, label=label)
 
 
 def in_per_cent(value: float, place: int | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import figure2
+from . import figure2, grid
 from .figure2 import AXIS, COLOURS, EMP, FIXED, RKS, final_errors, units, work
 from .relatives_grid import BLOCKS, STREAMED
 from .results import Results, Row
@@ -45,15 +45,14 @@ def section(results: Results) -> Section | None:
         NAME, "The relatives, on the same axes", (
             "Dai et al. draw J new random features each step and regenerate them from seeds; Nyström (scikit-learn's) "
             "whitens J fixed points; the block-diagonal split trains one exact machine on each block of J points and "
-            "averages them. The first two are trained by the same steps; each has its own search on the grids."
+            "averages them. The first two are trained by the same steps. " + grid.SELECTION
         ),
         [Finding(
             "The paper discusses these methods and leaves them out of its figures.",
-            "Lowest mean error at I = 20 by " + ", ".join(best) + ".", NO_CLAIM, (
-                "J whitened points (Nyström) carry more than J random cosines as soon as they cover the clusters; maps "
-                "that draw new terms each step (Emp, Dai et al.) need no large J but more steps; the split is as good "
-                "as the batch SVM once each block covers all clusters."
-            ),
+            "Lowest mean error at I = 20 by " + ", ".join(best) + "; where standard errors overlap, the lowest is not "
+            "the best.", NO_CLAIM,
+            "Emp and Dai et al. draw new terms in each step, and the blocks together have all points; RKS and Nyström "
+            "have J terms.",
         )],
         [Picture("relatives", figure2.ranges(first, batch, ON_THE_AXES, table), (
             "Test error after the last step against I (J = 20) and J (I = 20). The block-diagonal split draws no rows, "

@@ -16,13 +16,20 @@ from dsekl.kernels import ObjectKernel, Precomputed
 from dsekl.rows import CrossRows, ObjectRows, Rows
 from dsekl.workers import Workers, chunks
 
-from .gram import Array, Floats, Indices, Unpruned, Values, require
+from .gram import Array, Floats, Indices, Unpruned, Values, require, require_array
 
 MOST_PAIRS_A_CALL = 1_000_000
 """Pairs that one call of a user's function is asked for; each may cost milliseconds."""
 
 DIAGONAL_ROWS = 32
 """Objects that one call is asked for to find k(x, x): few beside those of an epoch, and no call for each object."""
+
+
+MOST_PADDED = 2**24
+"""Bytes up to which texts from a file become an array of one width."""
+
+MOST_PADDING = 64
+"""Times its own bytes that a larger array of texts may take; beyond, it is an array of objects."""
 
 
 class BlockSource(Protocol):
@@ -174,8 +181,9 @@ class PrecomputedBlocks:
     @classmethod
     def from_values(cls, values: Values) -> PrecomputedBlocks:
         """Return what ``to_values`` described."""
-        chosen, n_points = values["chosen"], int(values["n_points"])
-        require(chosen.ndim == 1 and chosen.dtype == np.intp, "numbers of points")
+        chosen, n_points = values["chosen"], values["n_points"]
+        require_array(chosen, "numbers of points", "intp")
+        require(type(n_points) is int and 0 < n_points < 2**62, "a number of points")
         require(not len(chosen) or 0 <= chosen.min() <= chosen.max() < n_points, "points of the kernel matrix")
         return cls(np.empty((0, n_points)), chosen)
 
@@ -265,12 +273,22 @@ class BlockwiseColumns:
 def _objects(values: Values) -> Sequence[Any] | NDArray[Any]:
     if "numbers" in values:
         numbers: NDArray[Any] = values["numbers"]
+        require(isinstance(numbers, np.ndarray) and numbers.ndim > 0, "an array of numbers")
+        require(numbers.dtype.kind != "f" or bool(np.isfinite(numbers).all()), "numbers that are finite")
         return numbers
-    lengths, content = values["lengths"], values["text"].tobytes()
-    require(lengths.ndim == 1 and (lengths >= 0).all() and lengths.sum() == len(content), "texts of their lengths")
+    lengths, of = values["lengths"], values["of"]
+    require_array(lengths, "texts of their lengths", "int64")
+    require_array(values["text"], "texts", "uint8")
+    content = values["text"].tobytes()
+    require(not len(lengths) or 0 <= lengths.min() <= lengths.max() <= len(content), "texts of their lengths")
+    require(sum(lengths.tolist()) == len(content), "texts of their lengths")
     ends = np.cumsum(lengths)
     parts = zip(ends - lengths, ends, strict=True)
     texts = [content[start:end].decode("utf-8", "surrogatepass") for start, end in parts]
-    if values["of"] == "list":
+    if of == "list":
         return texts
-    return np.array(texts, dtype=object) if values["of"] == "O" else np.array(texts, dtype=str)
+    require(type(of) is str and (of == "O" or of.startswith("<U")), "a list or an array of texts")
+    # An array of texts is as wide as the longest: one text could ask for far more memory than the file has bytes.
+    widest = max((len(text) for text in texts), default=0)
+    padded = of != "O" and 4 * widest * len(texts) <= max(MOST_PADDED, MOST_PADDING * len(content))
+    return np.array(texts, dtype=str if padded else object)

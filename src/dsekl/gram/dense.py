@@ -18,7 +18,7 @@ from dsekl.rows import ArrayRows, CsrRows, DenseRows, Reshaping, Rows, StoredRow
 from dsekl.workers import ALONE, Workers, chunks
 
 from .columns import DenseColumns, StoredColumns
-from .gram import Array, Columns, Floats, Indices, Values, count, require
+from .gram import Array, Columns, Floats, Indices, Values, count, require, require_array
 from .placement import Placement
 from .points import DensePoints
 from .stored_order import stored_in_order
@@ -146,13 +146,19 @@ class DenseGram:
     @staticmethod
     def from_values(kernel: VectorKernel, values: Values, budget: int) -> DenseGram:
         """Return what ``to_values`` described."""
-        placement, data = Placement.from_values(values), values["data"]
-        points = DensePoints(data, values["norms"], values["leaf"])
+        placement, data, leaf, norms = Placement.from_values(values), values["data"], values["leaf"], values["norms"]
+        require(isinstance(data, np.ndarray) and data.dtype == placement.dtype, "points of the kernel's type")
         require(data.ndim == 2 and data.shape[1] == placement.scale.size, "points with one column per feature")
-        require(points.norms.shape == points.leaf.shape == data.shape[:1], "one norm and one leaf per point")
-        require(data.dtype == points.norms.dtype == placement.dtype, "points of the kernel's type")
-        require(points.leaf.dtype == np.int64, "leaves")
-        return DenseGram(kernel, placement, points.take(slice(0)), points, budget, ALONE, float(values["reach"]))
+        require_array(leaf, "leaves", "int64")
+        require_array(norms, "norms of the kernel's type", placement.dtype)
+        require(norms.shape == leaf.shape == data.shape[:1], "one norm and one leaf per point")
+        # A norm is finite if and only if its point is; so one pass over the points finds all that is wrong with both.
+        require(np.allclose(np.einsum("ij,ij->i", data, data), norms, rtol=1e-3), "the norms of its points")
+        require(kernel.pairwise is not Pairwise.CHI_SQUARED or data.min(initial=0) >= 0, "points that are not negative")
+        points = DensePoints(data, norms, leaf)
+        reach = values["reach"]
+        require(type(reach) is float and reach > 0, "a reach of the kernel")
+        return DenseGram(kernel, placement, points.take(slice(0)), points, budget, ALONE, reach)
 
     def row_places(self, rows: Indices) -> Indices:
         """Return where the rows that the caller means are among the row points."""

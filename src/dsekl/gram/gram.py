@@ -23,7 +23,19 @@ Floats = NDArray[np.float64]
 Values = dict[str, Any]
 """Arrays and plain values, as a file can hold them."""
 
-__all__ = ["Array", "Columns", "Floats", "Gram", "Indices", "Unpruned", "Values", "count", "require", "row_blocks"]
+__all__ = [
+    "Array",
+    "Columns",
+    "Floats",
+    "Gram",
+    "Indices",
+    "Unpruned",
+    "Values",
+    "count",
+    "require",
+    "require_array",
+    "row_blocks",
+]
 
 
 class Columns(Protocol):
@@ -141,6 +153,12 @@ def row_blocks(columns: Columns, rows: NDArray[np.intp], size: int) -> Iterator[
     for start in range(0, len(rows), size):
         part = slice(start, min(len(rows), start + size))
         yield part, columns.block(rows[part])
+
+
+def require_array(value: Any, what: str, dtype: str, ndim: int = 1) -> None:
+    """Raise ValueError for a value, read from a file, that is no array of finite numbers of this type."""
+    require(isinstance(value, np.ndarray) and value.dtype == np.dtype(dtype) and value.ndim == ndim, what)
+    require(value.dtype.kind != "f" or bool(np.isfinite(value).all()), what)
 
 
 def require(condition: bool | np.bool_, what: str) -> None:

@@ -17,8 +17,9 @@ from scipy import sparse
 from dsekl.kernels import VectorKernel
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, ReshapedRows, Reshaping, RowFile, StoredRows
 from dsekl.rows.array import chunks_of
+from dsekl.rows.reshaping import RANKED, SQUASHED
 
-from .gram import Values, require
+from .gram import Values, require, require_array
 
 
 def refuse_overflow(norms: NDArray[Any]) -> None:
@@ -109,13 +110,19 @@ class Placement:
     def from_values(values: Values) -> Placement:
         """Return the placement that ``to_values`` described."""
         center, scale, dtype = values["center"], values["scale"], values["dtype"]
-        require(dtype in ("float32", "float64"), "a type of numbers")
-        require(scale.ndim == 1 and scale.dtype == np.float64, "a scale per feature")
-        require(center is None or (center.shape == scale.shape and center.dtype == np.float64), "a centre per feature")
+        require(type(dtype) is str and dtype in ("float32", "float64"), "a type of numbers")
+        require_array(scale, "a scale per feature", "float64")
+        require(len(scale) > 0 and scale.min() >= 0 and scale.max() > 0, "a scale that is positive")
+        if center is not None:
+            require_array(center, "a centre per feature", "float64")
+            require(center.shape == scale.shape, "a centre per feature")
         reshaping = None
         if "reshaping" in values:  # files of columns as they are do not have it
             given = values["reshaping"]
-            require(set(given) == {"name", "knots", "values"} and isinstance(given["name"], str), "a reshaping")
+            require(type(given) is dict and set(given) == {"name", "knots", "values"}, "a reshaping")
+            require(given["name"] in (SQUASHED, RANKED), "a reshaping that has a name")
+            require_array(given["knots"], "knots", "float64", 2)
+            require_array(given["values"], "values of the knots", "float64", 2)
             reshaping = Reshaping(given["name"], given["knots"], given["values"])
             reshaping.check(scale.size)
         return Placement(center, scale, dtype, reshaping)

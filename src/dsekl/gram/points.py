@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dsekl.compiled import njit
 
 from .gram import Array, Indices
 from .loops.microtile import line_width
@@ -46,8 +47,8 @@ def _run_starts(leaf: Any) -> Any:
 @njit(cache=True, nogil=True)
 def _boxes(points: Any, starts: Any, lo: Any, hi: Any) -> None:
     for r in range(starts.size - 1):
-        lo[r] = points[starts[r]]
-        hi[r] = points[starts[r]]
+        for k in range(points.shape[1]):
+            lo[r, k] = hi[r, k] = points[starts[r], k]
         for i in range(starts[r] + 1, starts[r + 1]):
             for k in range(points.shape[1]):
                 lo[r, k] = min(lo[r, k], points[i, k])

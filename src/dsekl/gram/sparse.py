@@ -13,7 +13,7 @@ from dsekl.kernels import Pairwise, VectorKernel
 from dsekl.rows import ArrayRows, CsrRows, Rows
 from dsekl.workers import ALONE, Workers, chunks
 
-from .gram import Array, Floats, Indices, Values, count, require
+from .gram import Array, Floats, Indices, Values, count, require, require_array
 from .loops.walk import (
     COMPARE,
     FEWEST_ENTRIES,
@@ -51,6 +51,17 @@ def mostly_empty(kernel: VectorKernel, rows: ArrayRows) -> bool:
     return bool(np.count_nonzero(some) <= MOST_FILLED * some.size and offset <= MOST_OFFSET)
 
 
+def _norms(data: sparse.csr_array, pairwise: Pairwise) -> Array:
+    match pairwise:
+        case Pairwise.SQUARED_DISTANCE:
+            norms = data.multiply(data).sum(axis=1)
+        case Pairwise.MANHATTAN | Pairwise.CHI_SQUARED:
+            norms = abs(data).sum(axis=1)
+        case _:
+            norms = np.zeros(data.shape[0])
+    return np.asarray(norms, dtype=data.dtype).reshape(-1)
+
+
 @dataclass(frozen=True)
 class SparsePoints:
     """Placed points as CSR, with what each point gives against an empty one."""
@@ -60,14 +71,7 @@ class SparsePoints:
 
     @staticmethod
     def of(data: sparse.csr_array, pairwise: Pairwise) -> SparsePoints:
-        match pairwise:
-            case Pairwise.SQUARED_DISTANCE:
-                norms = data.multiply(data).sum(axis=1)
-            case Pairwise.MANHATTAN | Pairwise.CHI_SQUARED:
-                norms = abs(data).sum(axis=1)
-            case _:
-                norms = np.zeros(data.shape[0])
-        norms = np.asarray(norms, dtype=data.dtype).reshape(-1)
+        norms = _norms(data, pairwise)
         refuse_overflow(norms)
         return SparsePoints(data, norms)
 
@@ -189,18 +193,19 @@ class SparseGram:
     def from_values(kernel: VectorKernel, values: Values, budget: int) -> SparseGram:
         """Return what ``to_values`` described."""
         placement, entries = Placement.from_values(values), values["entries"]
-        features, starts = values["features"], values["starts"]
-        require(entries.dtype == placement.dtype, "entries of the kernel's type")
-        require(
-            features.dtype.kind == starts.dtype.kind == "i" and starts.ndim == 1 and len(starts) > 0,
-            "places of entries",
-        )
+        features, starts, norms = values["features"], values["starts"], values["norms"]
+        require_array(entries, "entries of the kernel's type", placement.dtype)
+        require(all(isinstance(part, np.ndarray) for part in (features, starts)), "places of entries")
+        require(features.dtype == starts.dtype and features.dtype in (np.int32, np.int64), "places of entries")
+        require(features.ndim == starts.ndim == 1 and len(starts) > 0, "places of entries")
+        require_array(norms, "norms of the kernel's type", placement.dtype)
+        require(kernel.pairwise is not Pairwise.CHI_SQUARED or entries.min(initial=0) >= 0, "no negative entries")
         rows = sparse.csr_array((entries, features, starts), shape=(len(starts) - 1, placement.scale.size))
         rows.check_format(full_check=True)
         require(rows.has_canonical_format, "entries in order")
-        points = SparsePoints(rows, values["norms"])
-        require(points.norms.shape == rows.shape[:1], "one norm per point")
-        require(points.norms.dtype == placement.dtype, "norms of the kernel's type")
+        require(norms.shape == rows.shape[:1], "one norm per point")
+        require(np.allclose(norms, _norms(rows, kernel.pairwise), rtol=1e-3), "the norms of its points")
+        points = SparsePoints(rows, norms)
         return SparseGram(kernel, placement, points.take(slice(0)), points, budget, ALONE)
 
 

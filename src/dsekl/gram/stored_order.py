@@ -38,7 +38,7 @@ def stored_in_order(
 
         def finish(node: slice) -> None:
             points, within = file.rows[node], np.arange(node.stop - node.start, dtype=np.intp)
-            arrange(points, within, starts_leaf[node], np.empty_like(within))
+            arrange(points.astype(np.float32, copy=False), within, starts_leaf[node], np.empty_like(within))
             file.write(node, points[within])
             order[node] = order[node][within]
 
@@ -55,7 +55,7 @@ def _coarse_order(placement: Placement, X: StoredRows, most_rows: int) -> tuple[
         columns = np.zeros(len(X), dtype=np.intp)
         for node, (column, _) in zip(large, cuts, strict=True):
             columns[order[node]] = column
-        values = placement.entries(X, columns)
+        values = placement.entries(X, columns).astype(np.float32, copy=False)
         nodes = [node for node in nodes if node not in large]
         for node, (_, median) in zip(large, cuts, strict=True):
             middle = node.start + int(divide(values[order[node]], median, order[node], scratch[node]))

@@ -4,6 +4,8 @@ A kd-tree is built in place: a node is cut across the column in which its points
 two sides follow each other. A cut never parts equal values: on a column of zeros and ones, such as one-hot codes, it
 falls between the two. Nodes end as leaves of at most 96 points. The tree itself is not kept: the order and the number
 of each point's leaf are all that pruning needs.
+
+Points of either number type are looked at in float32: an order needs no more, and one compiled tree serves both.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dsekl.compiled import inlined, njit
 from dsekl.workers import ALONE, Workers
 
 LEAF = 96
@@ -25,7 +27,7 @@ PARALLEL_NODE = 20_000
 """Nodes above this size are cut one level at a time, each level's in parallel."""
 
 
-@njit(cache=True, nogil=True)
+@inlined()
 def _widest_column(points: Any, order: Any, stride: int) -> int:
     n_features = points.shape[1]
     count = 0
@@ -36,7 +38,53 @@ def _widest_column(points: Any, order: Any, stride: int) -> int:
             value = float(points[order[i], k]) - float(points[order[0], k])
             total[k] += value
             square[k] += value * value
-    return int(np.argmax(square - total * total / count))
+    widest, most = 0, -1.0
+    for k in range(n_features):
+        spread = square[k] - total[k] * total[k] / count
+        if spread > most:
+            widest, most = k, spread
+    return widest
+
+
+@inlined()
+def _select(values: Any, k: int) -> Any:
+    """Return the k-th smallest of the values, which are left with no larger ones before it and no smaller ones behind.
+
+    It is Hoare's selection.
+    """
+    first, last = 0, values.size - 1
+    while first < last:
+        pivot = values[(first + last) // 2]
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            last = j
+        elif k >= i:
+            first = i
+        else:
+            break
+    return values[k]
+
+
+@inlined()
+def _median(values: Any) -> float:
+    """Return the median; the order of the values changes."""
+    middle = values.size // 2
+    above = _select(values, middle)
+    if values.size % 2 == 1:
+        return float(above)
+    below = values[0]
+    for i in range(1, middle):
+        below = max(below, values[i])
+    return float(below + above) / 2
 
 
 @njit(cache=True, nogil=True)
@@ -46,7 +94,7 @@ def _choose(points: Any, order: Any, stride: int) -> Any:
     sample = np.empty((order.size + stride - 1) // stride, dtype=points.dtype)
     for i in range(sample.size):
         sample[i] = points[order[i * stride], column]
-    return column, np.median(sample)
+    return column, _median(sample)
 
 
 @njit(cache=True, nogil=True)
@@ -70,7 +118,8 @@ def divide(values: Any, median: float, order: Any, scratch: Any) -> int:
         else:
             scratch[high] = order[i]
             high += 1
-    order[:] = scratch[:n]
+    for i in range(n):
+        order[i] = scratch[i]
     return size
 
 
@@ -102,7 +151,7 @@ def arrange(points: Any, order: Any, starts_leaf: Any, scratch: Any) -> None:
 
 def spatial_order(points: NDArray[Any], workers: Workers = ALONE) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the order of the rows of ``points`` along the tree, and the leaf of each place in that order."""
-    n = len(points)
+    n, points = len(points), points.astype(np.float32, copy=False)
     order, scratch = np.arange(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     starts_leaf = np.zeros(n, dtype=np.bool_)
     whole = slice(0, n)
@@ -122,7 +171,7 @@ def spatial_order(points: NDArray[Any], workers: Workers = ALONE) -> tuple[NDArr
 
 def where_to_cut(order: NDArray[np.intp], points: Callable[[NDArray[np.intp]], NDArray[Any]]) -> tuple[int, float]:
     """Return the column and the median at which ``_cut`` would cut a node whose ``points`` have to be fetched."""
-    sample = points(order[:: max(1, len(order) // SAMPLE)])
+    sample = points(order[:: max(1, len(order) // SAMPLE)]).astype(np.float32, copy=False)
     column, median = _choose(sample, np.arange(len(sample), dtype=np.intp), 1)
     return int(column), float(median)
 
@@ -147,7 +196,7 @@ def random_subtrees(points: Points, size: int, count: int, rng: np.random.Genera
 
     def cut(inside: NDArray[np.intp], scratch: NDArray[np.intp]) -> int:
         column, median = where_to_cut(inside, points.__getitem__)
-        return int(divide(points[inside, column], median, inside, scratch))
+        return int(divide(points[inside, column].astype(np.float32, copy=False), median, inside, scratch))
 
     for _ in range(4 * count):
         node = (0, len(points))

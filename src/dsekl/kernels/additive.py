@@ -21,6 +21,7 @@ class Chi2(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.CHI_SQUARED
     gamma_power: ClassVar = 1.0
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return exponential

@@ -11,12 +11,16 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from dsekl.compiled import njit
+
 from .elementary import FAST, decay
 from .kernel import Pairwise, VectorKernel
+
+MOST_DEGREE = 1000
+"""Beyond, powers are 0, 1 or infinite in float64, but for numbers that differ from 1 by less than a hundredth."""
 
 
 @njit(fastmath=FAST, cache=True, nogil=True)
@@ -52,6 +56,7 @@ class Linear(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.DOT
     gamma_power: ClassVar = 0.0
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return _identity
@@ -64,7 +69,7 @@ class Polynomial(VectorKernel, BaseEstimator):
     Parameters
     ----------
     degree : int, default=3
-        A whole number of at least 1.
+        A whole number from 1 to 1000; every kernel value takes so many multiplications.
     coef0 : float, default=1.0
         Weight of the lower powers; not negative, or it is no kernel.
     """
@@ -75,9 +80,17 @@ class Polynomial(VectorKernel, BaseEstimator):
     pairwise: ClassVar = Pairwise.DOT
     gamma_power: ClassVar = 0.5
 
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0
+
     def profile(self) -> Any:
-        if not isinstance(self.degree, Real) or not 1 <= self.degree < np.inf or int(self.degree) != self.degree:
-            raise ValueError(f"degree={self.degree!r} of the Polynomial kernel must be a whole number from 1, e.g. 3")
+        right = isinstance(self.degree, Real) and 1 <= self.degree <= MOST_DEGREE and int(self.degree) == self.degree
+        if not right:
+            raise ValueError(
+                f"degree={self.degree!r} of the Polynomial kernel must be a whole number from 1 to {MOST_DEGREE}, "
+                "e.g. 3"
+            )
         return _integer_power
 
     def params(self) -> NDArray[np.float64]:

@@ -89,6 +89,6 @@ def decay(s: Any) -> Any:
     raise NotImplementedError("decay() runs inside Numba-compiled code; in Python use math.exp(-s)")
 
 
-@overload(decay, jit_options={"fastmath": FAST})
+@overload(decay, jit_options={"fastmath": FAST, "forceinline": True})
 def _decay(s: Any) -> Any:
     return _decay_single if s == types.float32 else _decay_double

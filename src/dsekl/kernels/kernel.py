@@ -43,6 +43,9 @@ class VectorKernel(Protocol):
     gamma_power: ClassVar[float]
     """Columns are multiplied by ``gamma ** gamma_power``; 0 for a kernel without a width."""
 
+    positive_semidefinite: ClassVar[bool] = False
+    """Whether every matrix of its values is known to be positive semi-definite, as dual ascent needs."""
+
     def profile(self) -> Any:
         """Return the Numba function ``(tile, params) -> None`` that turns pairwise values into kernel values."""
 

@@ -22,9 +22,10 @@ from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+
+from dsekl.compiled import njit
 
 from .elementary import FAST, decay
 from .kernel import Pairwise, VectorKernel
@@ -82,6 +83,7 @@ class RBF(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
     gamma_power: ClassVar = 0.5
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return exponential
@@ -99,6 +101,7 @@ class Laplacian(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.MANHATTAN
     gamma_power: ClassVar = 1.0
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         return exponential
@@ -124,6 +127,7 @@ class Matern(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
     gamma_power: ClassVar = 0.5
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         if self.nu not in _MATERN:
@@ -158,6 +162,7 @@ class RationalQuadratic(VectorKernel, BaseEstimator):
 
     pairwise: ClassVar = Pairwise.SQUARED_DISTANCE
     gamma_power: ClassVar = 0.5
+    positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
         if not 0 < self.shape < np.inf:

@@ -27,6 +27,7 @@ class ObjectKernel(BaseEstimator):
 
     pairwise: ClassVar = Pairwise.OBJECTS
     gamma_power: ClassVar = 0.0
+    positive_semidefinite: ClassVar = False
 
 
 @dataclass
@@ -35,3 +36,4 @@ class Precomputed(BaseEstimator):
 
     pairwise: ClassVar = Pairwise.PRECOMPUTED
     gamma_power: ClassVar = 0.0
+    positive_semidefinite: ClassVar = False

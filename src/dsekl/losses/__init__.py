@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 
-from .loss import Loss, RegressionLoss
+from .loss import HomogeneousLoss, Loss, RegressionLoss
 from .margin import Hinge, Logistic, SquaredHinge
 from .residual import EpsilonInsensitive, Huber, Quantile, Squared
 
 __all__ = [
     "EpsilonInsensitive",
     "Hinge",
+    "HomogeneousLoss",
     "Huber",
     "Logistic",
     "Loss",

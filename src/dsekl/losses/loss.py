@@ -10,7 +10,7 @@ Everything is elementwise and nothing reduces: sums, weights and averages belong
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -60,4 +60,16 @@ class RegressionLoss(Loss, Protocol):
     """A loss of real targets."""
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        """Return the regressor's intercept: the weighted mean, median or quantile that suits the loss."""
+        """Return the regressor's intercept: where the weighted sum of losses is least, the middle if it is so on an
+        interval."""
+
+
+@runtime_checkable
+class HomogeneousLoss(RegressionLoss, Protocol):
+    """A loss of real targets that knows what their unit means to it."""
+
+    degree: ClassVar[int]
+    """The power of the unit that the loss has: 2 for squares, 1 for absolute values."""
+
+    def in_unit(self, unit: float) -> Self:
+        """Return the loss of targets divided by ``unit``: ``loss(y, f) = unit^degree in_unit(unit).loss(y', f')``."""

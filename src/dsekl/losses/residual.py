@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array, RegressionLoss
+from .loss import Array, HomogeneousLoss
+
+ROUNDING = 1e-12
+"""Share of all weight that two sums of weights may differ by and be the same."""
+
+HALVINGS = 100
+"""Of the range of the targets, in the search for the best constant of the Huber loss."""
 
 
 def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
+    """Return where the weight below is the given share: the middle of the interval where several values serve."""
     order = np.argsort(y, kind="stable")
-    share = np.cumsum(weights[order])
-    return float(y[order][np.searchsorted(share, quantile * share[-1])])
+    y, share = y[order], np.cumsum(weights[order])
+    goal, last = quantile * share[-1], len(y) - 1
+    # A sum of weights that reaches the goal but for rounding has reached it; the next value then serves as well.
+    first = min(last, int(np.searchsorted(share, goal * (1.0 - ROUNDING))))
+    after = min(last, int(np.searchsorted(share, goal * (1.0 + ROUNDING), side="right")))
+    return float(0.5 * y[first] + 0.5 * y[after])
 
 
 @dataclass
-class Squared(RegressionLoss, BaseEstimator):
+class Squared(HomogeneousLoss, BaseEstimator):
     """``1/2 (y - f)^2``: kernel ridge regression, with scikit-learn's ridge ``alpha = 1 / C``."""
 
     tasks: ClassVar = ("regression", "classification")
+    degree: ClassVar = 2
     curvature: ClassVar = 1.0
     quadratic: ClassVar = True
     settled_gap: ClassVar = 0.002
+
+    def in_unit(self, unit: float) -> Self:
+        return self
 
     def value(self, y: Array, f: Array) -> Array:
         return 0.5 * (y - f) ** 2
@@ -45,7 +60,7 @@ class Squared(RegressionLoss, BaseEstimator):
 
 
 @dataclass
-class EpsilonInsensitive(RegressionLoss, BaseEstimator):
+class EpsilonInsensitive(HomogeneousLoss, BaseEstimator):
     """``max(0, |y - f| - epsilon)``: support vector regression.
 
     Parameters
@@ -57,12 +72,16 @@ class EpsilonInsensitive(RegressionLoss, BaseEstimator):
     epsilon: float = 0.1
 
     tasks: ClassVar = ("regression",)
+    degree: ClassVar = 1
     curvature: ClassVar = 0.0
     settled_gap: ClassVar = 0.03
 
     @property
     def shape(self) -> float:
         return self.epsilon
+
+    def in_unit(self, unit: float) -> Self:
+        return type(self)(self.epsilon / unit)
 
     def value(self, y: Array, f: Array) -> Array:
         return np.asarray(np.maximum(0.0, np.abs(y - f) - self.epsilon))
@@ -77,11 +96,13 @@ class EpsilonInsensitive(RegressionLoss, BaseEstimator):
         return steps.epsilon_insensitive
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        return _weighted_quantile(y, weights, 0.5)
+        # The slope rises by each row's weight at both ends of its tube, so the least is at the median of all ends.
+        ends = np.concatenate([y - self.epsilon, y + self.epsilon])
+        return _weighted_quantile(ends, np.concatenate([weights, weights]), 0.5)
 
 
 @dataclass
-class Huber(RegressionLoss, BaseEstimator):
+class Huber(HomogeneousLoss, BaseEstimator):
     """``1/2 r^2`` for ``|r| <= delta`` and ``delta |r| - delta^2 / 2`` beyond, ``r = y - f``.
 
     Parameters
@@ -93,12 +114,16 @@ class Huber(RegressionLoss, BaseEstimator):
     delta: float = 1.0
 
     tasks: ClassVar = ("regression",)
+    degree: ClassVar = 2
     curvature: ClassVar = 1.0
     settled_gap: ClassVar = 0.03
 
     @property
     def shape(self) -> float:
         return self.delta
+
+    def in_unit(self, unit: float) -> Self:
+        return type(self)(self.delta / unit)
 
     def value(self, y: Array, f: Array) -> Array:
         size = np.abs(y - f)
@@ -117,12 +142,20 @@ class Huber(RegressionLoss, BaseEstimator):
         return steps.huber
 
     def best_constant(self, y: Array, weights: Array) -> float:
-        # The median: robust as the loss is, and what the loss's own minimiser tends to as delta shrinks.
-        return _weighted_quantile(y, weights, 0.5)
+        """Return the middle of the interval where the sum is least, found by halving: its slope rises."""
+        ends, rounding = [], ROUNDING * self.delta * float(weights.sum())
+        for level in (-rounding, rounding):
+            lo, hi = float(y.min()), float(y.max())
+            for _ in range(HALVINGS):
+                middle = 0.5 * lo + 0.5 * hi
+                below = float((weights * self.gradient(y, np.full_like(y, middle))).sum()) < level
+                lo, hi = (middle, hi) if below else (lo, middle)
+            ends.append(0.5 * lo + 0.5 * hi)
+        return 0.5 * ends[0] + 0.5 * ends[1]
 
 
 @dataclass
-class Quantile(RegressionLoss, BaseEstimator):
+class Quantile(HomogeneousLoss, BaseEstimator):
     """``quantile r`` for ``r > 0`` and ``(quantile - 1) r`` otherwise, ``r = y - f``: quantile regression.
 
     Parameters
@@ -134,12 +167,16 @@ class Quantile(RegressionLoss, BaseEstimator):
     quantile: float = 0.5
 
     tasks: ClassVar = ("regression",)
+    degree: ClassVar = 1
     curvature: ClassVar = 0.0
     settled_gap: ClassVar = 0.03
 
     @property
     def shape(self) -> float:
         return self.quantile
+
+    def in_unit(self, unit: float) -> Self:
+        return self
 
     def value(self, y: Array, f: Array) -> Array:
         residual = y - f

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from dsekl.kernels import Kernel
 from dsekl.rows import Reshaping
@@ -22,8 +21,8 @@ from dsekl.search import draw_splits, region_rows
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
-from .scales import deviations, own_units
-from .search import Kind, Search
+from .scales import deviations
+from .search import Search
 
 __all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "can_learn", "learn"]
 
@@ -44,8 +43,6 @@ class Choice:
     loss: str
     reshaping: Reshaping | None
     error: float
-    whole: bool = True
-    """False if Ctrl-C ended the search: then this is the simplest machine."""
 
 
 def can_learn(kernel: Kernel) -> bool:
@@ -63,25 +60,15 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
             f"column {int(np.argmax(overflows))} of X has values so far apart that their squares are not "
             "finite; divide it by a constant, or use a StandardScaler"
         )
-    kernel, loss = options.kernels[options.kernel], options.losses[options.loss]
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
         return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
-    size = region_rows(loss, data.n_outputs)
+    size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
-    try:
-        # Tasks have the threads; BLAS with threads of its own in each of them is up to ten times slower.
-        with threadpool_limits(limits=1, user_api="blas"):
-            made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
-            chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
-            champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
-    except KeyboardInterrupt:
-        # Until held-out rows have decided, the simplest machine is the best that can be said.
-        simple = Kind(options.kernel, kernel, options.loss, loss, None, [])
-        C = Search(data, [], simple, options.C).factor_and_C((0, 0))[1]
-        gamma = simple.gamma(own_units(deviation))
-        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, np.nan, whole=False)
+    made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
+    chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
+    champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
     kind = champion.kind
     factor, best_C = Search(data, [], kind, options.C).factor_and_C(champion.found.setting)
     gamma = kind.gamma(_middle(kind.gammas), factor)

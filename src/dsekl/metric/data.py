@@ -59,15 +59,6 @@ class Data:
         order = np.argsort(np.argsort(self.targets[:, 0], kind="stable"), kind="stable")
         return np.asarray(order * 10 // max(1, len(self)), dtype=np.intp)
 
-    @cached_property
-    def target_unit(self) -> float:
-        """The spread of the targets: 1 for classes, which are -1 and 1."""
-        if self.classes is not None:
-            return 1.0
-        middle = np.median(np.abs(self.targets - np.median(self.targets, axis=0)), axis=0)
-        spread = float(np.where(middle > 0, 1.4826 * middle, self.targets.std(axis=0)).mean())
-        return spread if spread > 0 else 1.0
-
 
 @dataclass(frozen=True)
 class Options:

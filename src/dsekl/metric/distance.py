@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from dsekl.compiled import njit
 from dsekl.kernels import VectorKernel
 
 

@@ -72,9 +72,7 @@ class Search:
         self.data, self.regions, self.kind = data, regions, kind
         most = MOST_RIDGE_STEPS if kind.loss.quadratic else MOST_C_STEPS
         C_steps = range(-MOST_C_STEPS, most + 1) if C is None else range(1)
-        # The dual of a loss that grows linearly has its box in the unit of the targets.
-        unit = data.target_unit if kind.loss.curvature == 0 else 1.0
-        self.lattice = Lattice(FIRST_C * unit if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
+        self.lattice = Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
         self.found: dict[Setting, Found] = {}
         self._distances: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         sizes = [(len(region.fitted), len(region.held_out)) for region in regions]

@@ -5,8 +5,8 @@
 """
 
 from .examples import Examples
-from .fitting import Fitted, fit
+from .fitting import FitInterrupted, Fitted, fit
 from .machine import Machine
 from .model import Model
 
-__all__ = ["Examples", "Fitted", "Machine", "Model", "fit"]
+__all__ = ["Examples", "FitInterrupted", "Fitted", "Machine", "Model", "fit"]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
 from dsekl.losses import EpsilonInsensitive
 from dsekl.rows import Rows
@@ -86,6 +87,7 @@ class _Original:
         return float(np.abs(self.change(coef)).max(initial=0.0))
 
 
+@one_blas_thread()
 def compact(
     model: Model,
     tolerance: float,

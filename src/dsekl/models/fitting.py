@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.blas import one_blas_thread
 from dsekl.expansions import Empirical
-from dsekl.runs import Hooks, Run, Settled, Validation, optimise
+from dsekl.kernels import VectorKernel
+from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
 from dsekl.solvers import Problem
 
 from .examples import Examples
@@ -41,8 +43,21 @@ class Fitted:
     reason: str | None
 
 
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C in a fit, with what the fit had come to."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        super().__init__("stopped by Ctrl-C")
+        self.fitted = fitted
+
+
+@one_blas_thread()
 def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
-    """Fit a machine to examples. ``run`` moves along, so that it can be gone on from."""
+    """Fit a machine to examples. ``run`` moves along, so that it can be gone on from.
+
+    Ctrl-C raises ``FitInterrupted`` once the step under way is whole, and KeyboardInterrupt where there is no model
+    yet.
+    """
     rng = np.random.default_rng(run.seed)
     examples, held_out = examples.weighted(), None
     if run.stopping.validation_fraction is not None:
@@ -52,9 +67,12 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
     settled = run.settled
-    machine = machine.settled_as(settled)
     rng.bit_generator.state = settled.randomness
-    kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
+    with run.blaming_its_file():
+        if run.file is not None:
+            _check_settled(machine, settled)
+        machine = machine.settled_as(settled)
+        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
     examples = examples.in_order(kernel_matrix.order)
     problem = Problem(
         machine.expansion.expand(kernel_matrix, rng),
@@ -64,6 +82,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         settled.C if machine.C is None else machine.C,
         run.workers,
         run.stopping.tol,
+        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers, settled.reshaping),
     )
     state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
@@ -95,11 +114,25 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             raise
 
     hooks = Hooks(run.watcher.before_epoch, lambda: run.keep_if_due(run), after_epoch)
-    # Stopped before the first epoch, a fit is one epoch long: on a sample of many rows, a second or two.
-    n_epochs = run.stopping.max_epochs if settled.whole else 1
-    optimise(machine.solver, problem, state, monitor, n_epochs, run.verbose, hooks, warn=settled.whole)
-    if not settled.whole:
-        monitor.reason = "interrupted"
+    try:
+        optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks)
+    except Interrupted:
+        run.keep(run)
+        raise FitInterrupted(fitted()) from None
     run.keep(run)
     found = fitted()
     return replace(found, importances=importances(found.model, examples.rows, run.seed, run.workers))
+
+
+def _check_settled(machine: Machine, settled: Settled) -> None:
+    """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
+    for part, found in ((machine.kernel, settled.kernel), (machine.loss, settled.loss)):
+        if part is not None and found is not None:
+            raise ValueError(f"what was settled has {found!r}, and the machine has {part!r}")
+    if machine.C is not None and machine.C != settled.C:
+        raise ValueError(f"what was settled's C is {settled.C!r}, and C={machine.C!r}")
+    if isinstance(machine.usual_kernel, VectorKernel) != (settled.gamma is not None):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.usual_kernel!r}")
+    given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma
+    if settled.gamma is not None and not np.array_equal(settled.gamma, np.asarray(given)):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r}, and gamma={machine.gamma!r}")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dsekl import gram, kernels, losses, metric
 from dsekl.expansions import Empirical, Expansion
-from dsekl.gram import Gram
+from dsekl.gram import Gram, Reference
+from dsekl.gram.reference import NEGLIGIBLE
 from dsekl.kernels import Kernel, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Loss
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Reshaping, Rows, StoredRows
@@ -110,6 +111,23 @@ class Machine:
             reshaping,
         )
 
+    def reference(
+        self,
+        rows: Rows,
+        order: NDArray[np.intp] | None,
+        gamma: float | Floats | None,
+        workers: Workers,
+        reshaping: Reshaping | None = None,
+    ) -> Reference | None:
+        """Return the kernel matrix of the rows in float64, to measure by; None where kernel values are given so."""
+        if gamma is None or not isinstance(rows, ArrayRows | CsrRows | StoredRows):
+            return None
+
+        def build(some: Rows) -> Gram:
+            return gram.build(self.usual_kernel, some, gamma, "float64", self.budget, workers, NEGLIGIBLE, reshaping)
+
+        return Reference(build, rows, order, self.budget)
+
     def settle(self, examples: Examples, run: Run, rng: np.random.Generator) -> Settled:
         """Return gamma, learned if it is to be, and what goes with it."""
         rows, C = examples.rows, 1.0 if self.C is None else self.C
@@ -139,7 +157,6 @@ class Machine:
             knots=None if reshaping is None else reshaping.knots,
             values=None if reshaping is None else reshaping.values,
             randomness=rng.bit_generator.state,
-            whole=found.whole,
         )
 
     def _learned(self, rows: DenseRows, examples: Examples, run: Run) -> metric.Choice:
@@ -149,12 +166,13 @@ class Machine:
             self.budget,
         )  # fmt: skip
         options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
-        stages = Stages(run.stages, run.path, lambda: run.keep_if_due(run))
-        with Progress(run.verbose, 1, "metric") as progress:
-            found = metric.learn(data, options, run.seed, stages, progress.advance)
-        if not found.whole:
+        stages = Stages(run.stages, run.file, lambda: run.keep_if_due(run))
+        try:
+            with Progress(run.verbose, 1, "metric") as progress:
+                return metric.learn(data, options, run.seed, stages, progress.advance)
+        except KeyboardInterrupt:
             run.keep(run)
-        return found
+            raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet") from None
 
     def _kernels(self, n_rows: int) -> dict[str, VectorKernel]:
         """Return the kernels to choose from, the usual one first: heavier tails than rbf's, unless rows are many."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
 from dsekl.rows import Rows
 from dsekl.workers import ALONE, Workers, chunks
@@ -36,6 +37,7 @@ class Model:
     def n_terms(self) -> int:
         return len(self.coef)
 
+    @one_blas_thread()
     def evaluate(self, rows: Rows, workers: Workers = ALONE, budget: int = 2**28) -> Floats:
         """Return f (n_queries, n_outputs) at some rows, a bounded number of them at a time."""
         gram, everything = self.gram.with_workers(workers), slice(None)

@@ -23,9 +23,14 @@ SETTINGS: dict[str, type] = {
 }
 
 
+def is_ours(thing: object) -> bool:
+    """Tell whether an object is of a class in the list, and not of one derived from it."""
+    return SETTINGS.get(type(thing).__name__) is type(thing)
+
+
 def own_kernel_name(kernel: object) -> str | None:
     """Return what a user's own kernel is called, None for a kernel of dsekl's."""
-    if isinstance(kernel, str) or SETTINGS.get(type(kernel).__name__) is type(kernel):
+    if isinstance(kernel, str) or is_ours(kernel):
         return None
     return kernels.name_of(kernel)
 
@@ -38,5 +43,15 @@ def text_of(value: object) -> str:
     try:
         node = persistence.encode(value, "", arrays, SETTINGS)
     except ValueError:
-        return own_kernel_name(value) or repr(value)
+        return _own_text(value)
     return " ".join([json.dumps(node), *(digest(array) for array in arrays.values())])
+
+
+def _own_text(value: object) -> str:
+    """Return the name of a user's own function or object, and the settings that it has."""
+    try:
+        settings = {} if callable(value) else vars(value)
+    except TypeError:  # nothing that has settings
+        settings = {}
+    texts = [f"{name}={text_of(setting)}" for name, setting in sorted(settings.items()) if not callable(setting)]
+    return " ".join([kernels.name_of(value), *texts])

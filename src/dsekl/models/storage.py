@@ -1,7 +1,8 @@
 """A model's gram as plain values for a file, and back.
 
 Each kind of gram checks what its compiled products take for granted, since a file could say anything: shapes that fit
-each other, and indices that stay inside.
+each other, numbers that are finite, and indices that stay inside. What is left is whether the numbers, and the kernel's
+parameters, are of a size that can be computed with (``check_sizes``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from dsekl.gram.blockwise import BlockwiseGram, ObjectBlocks, PrecomputedBlocks
 from dsekl.gram.dense import DenseGram
 from dsekl.gram.gram import Values, require
 from dsekl.gram.sparse import SparseGram
-from dsekl.kernels import Kernel, ObjectKernel, Precomputed, SpectralKernel, VectorKernel
+from dsekl.kernels import Kernel, ObjectKernel, Pairwise, Precomputed, SpectralKernel, VectorKernel
+from dsekl.kernels.kernel import NO_PARAMS
+
+from .model import Model
 
 WITNESSES = 3
 """Points whose kernel values tell whether a kernel that is given again is the same."""
@@ -23,8 +27,8 @@ WITNESSES = 3
 
 def from_values(kernel: Kernel, values: Values) -> Gram:
     """Return the detached gram that ``to_values`` described."""
-    budget = int(values["budget"])
-    require(budget > 0, "a memory budget")
+    budget = values["budget"]
+    require(type(budget) is int and 0 < budget < 2**63, "a memory budget")
     match values["kind"], kernel:
         case "dense", VectorKernel():
             return DenseGram.from_values(kernel, values, budget)
@@ -37,6 +41,51 @@ def from_values(kernel: Kernel, values: Values) -> Gram:
         case "objects", ObjectKernel():
             return BlockwiseGram(kernel, ObjectBlocks.from_values(kernel, values), budget)
     raise ValueError(f"points of kind {values['kind']!r} do not suit kernel={kernel!r}")
+
+
+def n_features(gram: Gram) -> int | None:
+    """Return how many features the rows of a detached gram have; None where they are objects."""
+    match gram:
+        case DenseGram() | SparseGram() | FourierGram():
+            return int(gram.placement.scale.size)
+        case BlockwiseGram(source=PrecomputedBlocks() as source):
+            return int(source.matrix.shape[1])
+    return None
+
+
+def check_sizes(model: Model, gamma: float | NDArray[np.float64] | None) -> None:
+    """Raise ValueError for a model whose points are not those of its gamma, or whose f would not be finite."""
+    gram = model.gram
+    if not isinstance(gram, DenseGram | SparseGram | FourierGram):
+        return
+    scale = gram.placement.scale
+    if gamma is not None and not np.allclose(scale, np.asarray(gamma) ** gram.kernel.gamma_power, atol=0.0):
+        raise ValueError("gamma_ is not that of the file's points")
+    with np.errstate(all="ignore"):
+        largest = _largest_value(gram) * float(np.abs(model.coef).sum())
+    if not np.isfinite(largest):
+        raise ValueError("its points, its kernel or its coefficients are too large to be computed with")
+
+
+def _largest_value(gram: DenseGram | SparseGram | FourierGram) -> float:
+    """Return what kernel values are at most, at the model's own points and at the row of zeros, in its type."""
+    placement = gram.placement
+    zero = placement.dense(np.zeros((1, placement.scale.size)))
+    far = np.square(zero).sum()
+    if isinstance(gram, FourierGram):
+        return 1.0 if np.isfinite(far) and np.isfinite(np.square(gram.frequencies).sum()) else np.inf
+    norms = gram.col_points.norms
+    if gram.kernel.pairwise is Pairwise.DOT and isinstance(gram, SparseGram):
+        norms = gram.col_points.data.multiply(gram.col_points.data).sum(axis=1)
+    # Twice the squared norms bound a squared distance, and a dot product all the more.
+    far = 2 * (far + np.max(norms, initial=0))
+    tile = np.array([[0, 1, far, -far if gram.kernel.pairwise is Pairwise.DOT else 0]], dtype=placement.dtype)
+    if not np.isfinite(tile).all():
+        return np.inf
+    if gram.kernel.params() is NO_PARAMS:
+        return float(tile.max()) if gram.kernel.pairwise is Pairwise.DOT else 1.0
+    gram.kernel.profile()(tile, gram.kernel.params())
+    return float(np.abs(tile).max())
 
 
 def witness(gram: Gram) -> NDArray[np.float64]:

@@ -26,6 +26,9 @@ FORMAT = 1
 MOST_HEADER = 2**25
 """Characters of a header: far more than any model has, and too few to be a burden."""
 
+MOST_VALUES = 2**21
+"""Numbers, texts, lists and objects in a header: read, each takes a hundred bytes, however few it has in the file."""
+
 TYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BOOL": "bool",
     "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
@@ -53,8 +56,11 @@ def write(path: Location, header: dict[str, Any], arrays: dict[str, Array]) -> N
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
     entries = {name: {**_form(array), "sha256": _digest(array)} for name, array in arrays.items()}
     text = json.dumps({**header, "format": FORMAT, "arrays": entries}, allow_nan=False, separators=(",", ":"))
-    if len(text) > MOST_HEADER:
-        raise ValueError(f"the header would have {len(text):,} characters, more than {MOST_HEADER:,}: shorten `table`")
+    if len(text) > MOST_HEADER or _most_values(text) > MOST_VALUES:
+        raise ValueError(
+            f"the header would have {len(text):,} characters and up to {_most_values(text):,} values, more than "
+            f"{MOST_HEADER:,} and {MOST_VALUES:,}: shorten `table`"
+        )
     metadata = {"dsekl": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
         with replacing(path) as file:
@@ -71,6 +77,9 @@ def read(path: Location) -> tuple[dict[str, Any], dict[str, Array]]:
         for name, array in arrays.items():
             if _digest(array) != entries[name]["sha256"]:
                 raise ModelFileError(path, f"the array {name!r} is corrupted: its checksum differs")
+            if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
+                # NumPy counts such bytes as more than one, and writes past the end of what it finds.
+                raise ModelFileError(path, f"the array {name!r} holds truth values other than 0 and 1")
         return header, arrays
 
 
@@ -104,7 +113,7 @@ def checking(path: Location, fix: str = "") -> Iterator[None]:
         raise ModelFileError(error.path, _with_fix(error.reason, fix)) from error
     except SafetensorError as error:
         raise ModelFileError(path, _with_fix(f"not a dsekl file, or corrupted ({error})", fix)) from error
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         words = f"its content is not valid ({type(error).__name__}: {error})"
         raise ModelFileError(path, _with_fix(words, fix)) from error
 
@@ -122,7 +131,11 @@ def _header(path: Location, file: Any) -> dict[str, Any]:
         raise ModelFileError(path, f"its header of {len(text):,} characters is longer than {MOST_HEADER:,}")
     if hashlib.sha256(text.encode()).hexdigest() != metadata.get("sha256"):
         raise ModelFileError(path, "its header is corrupted: the checksum differs")
+    if _most_values(text) > MOST_VALUES:
+        raise ModelFileError(path, f"its header has more than {MOST_VALUES:,} values")
     header: dict[str, Any] = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repeats)
+    if not isinstance(header, dict) or not isinstance(header["arrays"], dict):
+        raise ModelFileError(path, "its header is no object with a list of arrays")
     if type(header["format"]) is not int or header["format"] < 1:
         raise ModelFileError(path, f"format={header['format']!r} is no version of the format")
     if header["format"] > FORMAT:
@@ -134,6 +147,8 @@ def _header(path: Location, file: Any) -> dict[str, Any]:
         raise ModelFileError(path, "its header lists other arrays than it holds")
     for name, entry in entries.items():
         held = file.get_slice(name)
+        if held.get_dtype() not in TYPES:
+            raise ModelFileError(path, f"the array {name!r} is of type {held.get_dtype()}, which no file of ours has")
         if TYPES[held.get_dtype()] != entry["dtype"] or list(held.get_shape()) != entry["shape"]:
             raise ModelFileError(path, f"the array {name!r} has another type or shape than its header says")
     return header
@@ -168,6 +183,11 @@ def _form(array: Array) -> dict[str, Any]:
 
 def _digest(array: Array) -> str:
     return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+
+
+def _most_values(text: str) -> int:
+    """Return how many values a JSON text has at most; brackets and commas within its texts count as well."""
+    return 1 + text.count(",") + text.count("[") + text.count("{")
 
 
 def _refuse(constant: str) -> Any:

@@ -21,6 +21,12 @@ Classes = Mapping[str, Any]
 MOST_PADDED = 2**20
 """Characters up to which an array of texts is made as wide as it was."""
 
+MOST_PADDING = 64
+"""Times its own characters that a larger array of texts may take."""
+
+MERSENNE_WORDS = 624
+"""Numbers that the Mersenne twister's state has; its position is among them."""
+
 NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -77,9 +83,7 @@ def decode(node: Any, arrays: Arrays, classes: Classes) -> Any:
         case {"strings": list(texts), "dtype": str(dtype), **rest} if not rest:
             return _strings(texts, dtype)
         case {"random": state, **rest} if not rest:
-            random = np.random.RandomState()
-            random.set_state(decode(state, arrays, classes))
-            return random
+            return _random_state(decode(state, arrays, classes))
         case {"object": str(name), "settings": dict(settings), **rest} if not rest:
             return classes[name](**{key: decode(part, arrays, classes) for key, part in settings.items()})
     raise ValueError(f"no value is written as an object with the names {sorted(node)}")
@@ -105,4 +109,24 @@ def _strings(texts: list[Any], dtype: str) -> NDArray[Any]:
     if wanted < widest:
         raise ValueError(f"texts of type {dtype!r} are longer than that")
     # A file may ask for any width; beyond what is small anyhow it gets what its texts need.
-    return array.astype(f"<U{wanted if wanted * array.size <= MOST_PADDED else widest}")
+    width = wanted if wanted * array.size <= MOST_PADDED else widest
+    if width * array.size > max(MOST_PADDED, MOST_PADDING * sum(len(text) for text in array.flat)):
+        raise ValueError(f"{array.size} texts of type {dtype!r} are far shorter than the longest of them")
+    return array.astype(f"<U{width}")
+
+
+def _random_state(state: Any) -> np.random.RandomState:
+    """Return the RandomState in a state that was saved; NumPy itself would take a position outside of it."""
+    match state:
+        case {
+            "bit_generator": "MT19937",
+            "state": {"key": np.ndarray() as key, "pos": int(pos)},
+            "has_gauss": 0 | 1,
+            "gauss": int() | float() as gauss,
+        }:
+            right = key.dtype == np.uint32 and key.shape == (MERSENNE_WORDS,) and key.any()
+            if right and 0 <= pos <= MERSENNE_WORDS and math.isfinite(gauss):
+                random = np.random.RandomState()
+                random.set_state(state)
+                return random
+    raise ValueError("a RandomState is none: its key, its position or its last number cannot be")

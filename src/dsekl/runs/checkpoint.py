@@ -11,14 +11,16 @@ import logging
 import os
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dsekl import persistence
 from dsekl.persistence import ModelFileError, decoded, encoded
+from dsekl.solvers.state import Count
 
-from .fields import from_values, generator, to_values
+from .fields import checked, from_values, to_values
 from .identity import Identity
 from .run import FIX, Run, SavedState, Settled
 
@@ -41,7 +43,7 @@ class Checkpoint:
 
     def write(self, run: Run) -> None:
         """Write now. A disk that is full costs a warning and leaves the last checkpoint as it was."""
-        if run.identity is None or not (run.settled is None or run.settled.whole):
+        if run.identity is None:
             return
         arrays: dict[str, Any] = {}
         header = {
@@ -74,7 +76,8 @@ def read(path: Path, n_features: int) -> Run | None:
         header, arrays = persistence.read(path)
         if header["kind"] != "checkpoint":
             raise ModelFileError(path, f"it is a {header['kind']}, no checkpoint")
-        identity = Identity(dict(header["parameters"]), dict(header["data"]))
+        texts = {name: checked(dict[str, str], header[name], {}, f"its {name}") for name in ("parameters", "data")}
+        identity = Identity(**texts)
         return _from_values(path, identity, decoded(header["run"], arrays, {}), n_features)
 
 
@@ -91,16 +94,16 @@ def _to_values(run: Run) -> dict[str, Any]:
 
 
 def _from_values(path: Path, identity: Identity, values: dict[str, Any], n_features: int) -> Run:
-    if type(values["seed"]) is not int or values["seed"] < 0:
-        raise ValueError(f"{values['seed']!r} is no seed")
-    if not isinstance(values["stages"], dict) or not all(isinstance(name, str) for name in values["stages"]):
-        raise ValueError(f"{values['stages']!r:.60} are no stages")
-    run = Run(seed=values["seed"], identity=identity, stages=values["stages"], path=path)
+    if set(values) != {"seed", "stages", "settled", "state", "monitor"}:
+        raise ValueError(f"its run has the fields {sorted(values)}")
+    seed = checked(Count, values["seed"], {}, "its seed")
+    stages = checked(dict[str, Mapping[str, Any]], values["stages"], {}, "its stages")
+    run = Run(seed=seed, identity=identity, file=path, stages=stages)
     if values["settled"] is not None:
         run.settled = from_values(Settled, values["settled"], {"features": n_features}, "what was settled")
-        generator(run.settled.randomness, "what was settled's randomness")
-        if run.settled.reshaping is not None:
-            run.settled.reshaping.check(n_features)
+        run.settled.check()
     if values["state"] is not None:
+        if run.settled is None:
+            raise ValueError("its state is one of a run for which nothing was settled")
         run.saved = SavedState(path, values["state"], values["monitor"])
     return run

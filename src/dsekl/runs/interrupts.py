@@ -11,10 +11,15 @@ import threading
 from types import FrameType, TracebackType
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C that was held back, raised where the state is whole."""
+
+
 class HeldInterrupts:
     """Notes the first Ctrl-C in ``pending``; the second is let through at once. Used as a context manager.
 
-    Handlers belong to the main thread, and one that somebody else has set is left alone.
+    The first one is never lost: the end of the block raises ``Interrupted``, whatever the block has come to. Handlers
+    belong to the main thread, and one that somebody else has set is left alone.
     """
 
     def __init__(self) -> None:
@@ -33,6 +38,8 @@ class HeldInterrupts:
     ) -> None:
         if self._held:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.pending and kind is None:
+            raise Interrupted
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.pending:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from dsekl.persistence import ModelFileError
 from dsekl.solvers import Problem, Solver, Verdict
 from dsekl.solvers.solver import StateOf
 from dsekl.solvers.state import Floats
@@ -17,6 +19,7 @@ from dsekl.solvers.state import Floats
 from .interrupts import HeldInterrupts
 from .monitor import Monitor
 from .progress import Progress
+from .run import FIX
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ def optimise(
 
     Returns the model's coefficients. The monitor's ``reason`` tells why the run stopped: "tol", "validation",
     "max_epochs", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two stays stopped.
+    Ctrl-C raises ``Interrupted`` when the step under way is done: state and monitor are then whole.
     ``warn`` says whether want of epochs is worth a warning.
     """
     hooks = hooks or Hooks()
@@ -60,7 +64,7 @@ def optimise(
         while monitor.reason is None and state.epoch < last_epoch:
             hooks.before_epoch()
             done = state.epoch - monitor.first_epoch
-            for fraction in solver.epoch(problem, state):
+            for fraction in _steps(solver, problem, state, monitor.file):
                 progress.advance(done + fraction)
                 hooks.after_step()
                 if interrupts.pending:
@@ -87,11 +91,26 @@ def optimise(
             if interrupts.pending:
                 monitor.reason = monitor.reason or "interrupted"
             hooks.after_step()
-    if monitor.reason is None:
-        monitor.reason = "max_epochs"
-        if warn and verdict is not None and verdict.goal and monitor.validation is None:
-            _warn_of_too_few_epochs(verdict, max_epochs)
+        monitor.reason = monitor.reason or "max_epochs"
+    if warn and monitor.reason == "max_epochs" and verdict is not None and verdict.goal and monitor.validation is None:
+        _warn_of_too_few_epochs(verdict, max_epochs)
     return solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
+
+
+def _steps(solver: Solver[StateOf], problem: Problem, state: StateOf, file: Path | None) -> Iterator[float]:
+    """Run one epoch; if it fails after the run was taken up from a checkpoint, the file may be to blame, and is named.
+
+    Only a fit from the start can tell: numbers that are each as they may be can still be no solver's.
+    """
+    try:
+        yield from solver.epoch(problem, state)
+        if file is not None and not np.isfinite(state.coef).all():
+            raise FloatingPointError("the coefficients are not finite")
+    except (ValueError, ArithmeticError) as error:
+        if file is None:
+            raise
+        words = f"going on from it failed ({error}); if a fit from the start fails as well, it is not to blame"
+        raise ModelFileError(file, f"{words}. {FIX.capitalize()}") from error
 
 
 def _warn_of_too_few_epochs(verdict: Verdict, max_epochs: int) -> None:

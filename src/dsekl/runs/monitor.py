@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 
 from dsekl.gram import Gram
-from dsekl.solvers.state import Floats, PerTerm
+from dsekl.solvers.state import INFINITY, Count, Floats, NotNegative, PerTerm, Range, State
 
 UNSAVED = {"saved": False}
 """Of fields that a checkpoint leaves out."""
+
+
+Figure = int | Annotated[float, Range(-INFINITY, most=INFINITY, nan=True)]
+"""An entry of the history: the gap of a growing sample is infinite, and a loss that was not measured is NaN."""
+
+Reason = Literal["tol", "validation", "max_epochs", "callback", "interrupted"]
 
 
 class ErrorMeasure(Protocol):
     """How wrong each row's prediction ``f`` is for its targets ``y``; smaller is better."""
 
     def __call__(self, y: Floats, f: Floats, /) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a loss and a coefficient of 1 are to the user, where targets are fitted in a unit of their own."""
+
+    loss: float = 1.0
+    coef: float = 1.0
+
+    def of_user(self, figures: dict[str, Any]) -> dict[str, Any]:
+        """Return an epoch's figures in the user's units."""
+        units = {"training_loss": self.loss, "validation_error": self.loss, "change": self.coef}
+        # Nothing is nothing in any unit, also in one whose square is not finite.
+        return {name: value * units.get(name, 1.0) if value else value for name, value in figures.items()}
 
 
 @dataclass(frozen=True)
@@ -41,17 +62,30 @@ class Monitor:
 
     validation: Validation | None = field(default=None, metadata=UNSAVED)
     patience: int = field(default=5, metadata=UNSAVED)
-    first_epoch: int = 0
+    first_epoch: Count = 0
     """The epochs before this run, which a warm start goes on from."""
-    history: list[dict[str, Any]] = field(default_factory=list)
-    best_error: float = float("inf")
+    history: list[dict[str, Figure]] = field(default_factory=list)
+    best_error: Annotated[float, Range(most=INFINITY)] = INFINITY
     best_coef: PerTerm | None = None
-    epochs_since_best: int = 0
-    reason: str | None = None
+    epochs_since_best: Count = 0
+    reason: Reason | None = None
     """Why the run stopped, once it has."""
-    earlier_seconds: float = 0.0
+    earlier_seconds: NotNegative = 0.0
     """How long the parts of the run before this one took."""
+    units: Units = field(default=Units(), metadata=UNSAVED)
     started: float = field(default_factory=time.perf_counter, metadata=UNSAVED)
+    file: Path | None = field(default=None, metadata=UNSAVED)
+    """The checkpoint that the run was taken up from."""
+
+    def check(self, state: State, validated: bool) -> None:
+        """Raise ValueError where what was seen of a run does not fit its state, or whether rows were held out."""
+        epochs = [record.get("epoch") for record in self.history]
+        if epochs != list(range(self.first_epoch + 1, state.epoch + 1)):
+            raise ValueError(f"the monitor's history and first_epoch do not lead to the state's epoch {state.epoch}")
+        if (self.best_coef is None) != (self.best_error == INFINITY) or (self.best_coef is not None and not validated):
+            raise ValueError(
+                "the monitor's best_coef and best_error are not those of a run with held-out rows, or none"
+            )
 
     def observe(self, coef: Floats, counts: bool = True, **figures: Any) -> dict[str, Any]:
         """Record an epoch that ended with the model ``coef``; one that has not met all rows costs no patience."""
@@ -62,6 +96,7 @@ class Monitor:
             self.epochs_since_best += counts
             if error < self.best_error:
                 self.best_error, self.best_coef, self.epochs_since_best = error, coef.copy(), 0
+        record = self.units.of_user(record)
         self.history.append(record)
         return record
 

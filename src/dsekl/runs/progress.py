@@ -11,12 +11,14 @@ import logging
 import math
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 logger = logging.getLogger("dsekl")
 
 PATIENCE_SECONDS = 1.0
+SECONDS_A_FRAME = 0.1
 
 
 class Progress:
@@ -33,6 +35,7 @@ class Progress:
         self._forecast = Forecast()
         self._share = 0.0
         self._first: float | None = None
+        self._drawn = -math.inf
         self._bar: Any = None
         self._task: Any = None
         self._words = ""
@@ -44,7 +47,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            self._close()
 
     def advance(self, done: float, words: str | None = None) -> None:
         """Move the bar to ``done`` of the total."""
@@ -64,6 +67,9 @@ class Progress:
             self._share = max(self._share, elapsed / (elapsed + left))
         soon = f"{_clock(left)} left" if math.isfinite(left) else ""
         self._bar.update(self._task, completed=self._share, left=soon, words=self._words)
+        if now - self._drawn >= SECONDS_A_FRAME:
+            self._drawn = now
+            self._draw()
 
     def report(self, record: dict[str, Any], shortfall: float = math.inf, goal: float = 0.0) -> None:
         """Take an epoch's figures into the bar's text, or log them.
@@ -73,11 +79,11 @@ class Progress:
         self._forecast.observe(time.monotonic(), shortfall, goal)
         self._words = _figures(record)
         words = "  ".join(f"{name} {_brief(value)}" for name, value in record.items() if value is not None)
-        logger.log(logging.INFO if self._eager and not sys.stderr.isatty() else logging.DEBUG, words)
+        logger.log(logging.INFO if self._eager and not _on_terminal() else logging.DEBUG, words)
 
     def _wanted(self) -> bool:
         waited = time.monotonic() - self._started >= PATIENCE_SECONDS
-        return not self._silent and sys.stderr.isatty() and (self._eager or waited)
+        return not self._silent and _on_terminal() and (self._eager or waited)
 
     def _open(self) -> None:
         # Imported here: rich takes a tenth of a second that quiet runs need not pay.
@@ -87,9 +93,23 @@ class Progress:
         self._bar = Progress(
             TextColumn(self._label), BarColumn(bar_width=24), TimeElapsedColumn(), TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[words]}", style="dim"), console=Console(stderr=True), transient=True,
+            auto_refresh=False,  # a thread of its own may not be had, and would print when a terminal was closed
         )  # fmt: skip
         self._task = self._bar.add_task("", total=None if self._total is None else 1.0, left="", words="")
-        self._bar.start()
+
+    def _draw(self) -> None:
+        """Show the bar as it is now; a terminal that was closed is no reason to end a run."""
+        try:
+            self._bar.start()
+            self._bar.refresh()
+        except OSError:
+            self._close()
+            self._bar, self._silent = None, True
+
+    def _close(self) -> None:
+        """Take the bar away, and give rich's hold on standard output and error back."""
+        with suppress(OSError):
+            self._bar.stop()
 
 
 class Forecast:
@@ -111,6 +131,11 @@ class Forecast:
     def seconds_left(self, now: float) -> float:
         """Return the seconds left, infinite while nobody knows."""
         return max(0.0, self._end - now)
+
+
+def _on_terminal() -> bool:
+    """Tell whether standard error is a terminal; services have none at all."""
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def _figures(record: dict[str, Any]) -> str:

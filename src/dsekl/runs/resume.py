@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -62,28 +61,16 @@ def from_last_fit(
             f"warm_start=True goes on from a fit that differs in {', '.join(refused)}; fit the same rows with the same "
             "settings, or set warm_start=False"
         )
-    return replace(last, identity=identity, changed=Role.PROBLEM in found.values())
+    return replace(last, identity=identity, file=None, changed=Role.PROBLEM in found.values())
 
 
-def warn_if_interrupted(run: Run, path: Path | None, warm_start: bool) -> None:
-    """Say how to go on with a run that Ctrl-C has stopped."""
-    if run.settled is not None and not run.settled.whole:
-        warnings.warn(
-            "stopped by Ctrl-C while gamma was learned; the model is one epoch with the best weights so far. Call fit "
-            "again for a whole one, or give gamma and C.",
-            UserWarning,
-            stacklevel=3,
-        )
-    elif run.monitor is not None and run.monitor.reason == "interrupted":
-        if path is not None:
-            way = f"call fit again with checkpoint={os.fspath(path)!r}"
-        elif warm_start:
-            way = "call fit again"
-        else:
-            way = "set warm_start=True, or a checkpoint, before such a fit and call fit again"
-        warnings.warn(
-            f"stopped by Ctrl-C after {len(run.monitor.history)} whole epochs; the model so far is kept. To go on from "
-            f"it, {way}.",
-            UserWarning,
-            stacklevel=3,
-        )
+def words_after_ctrl_c(run: Run, path: Path | None, warm_start: bool) -> str:
+    """Return what a fit that Ctrl-C has stopped says: what there is, and how to go on."""
+    epochs = 0 if run.monitor is None else len(run.monitor.history)
+    if path is not None:
+        way = f"call fit again with checkpoint={os.fspath(path)!r}"
+    elif warm_start:
+        way = "call fit again"
+    else:
+        way = "set warm_start=True, or a checkpoint, before such a fit and call fit again"
+    return f"stopped by Ctrl-C after {epochs} whole epochs; the estimator holds the model so far. To go on, {way}."

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsekl.persistence import checking
 from dsekl.rows import Reshaping
 from dsekl.solvers import Problem, Solver, State
-from dsekl.solvers.state import Form, PerFeature
+from dsekl.solvers.state import Floats, Form, Positive, PositiveOrInfinite
 from dsekl.workers import ALONE, Workers
 
-from .fields import from_values
+from .fields import from_values, generator
 from .identity import Identity
-from .monitor import Monitor
-
-Floats = NDArray[np.float64]
+from .monitor import Monitor, Units
 
 Knots = Annotated[Floats, Form(("features", "any"))]
 
@@ -39,12 +37,15 @@ class Stopping:
     """Epochs without an improvement on the held-out rows that end the run."""
 
 
+Weights = Annotated[Floats, Form(("features",), least=0.0)]
+
+
 @dataclass(frozen=True)
 class Settled:
     """What is settled before the first step: enough to start the same run again on the same data."""
 
-    gamma: float | PerFeature | None = None
-    C: float = 1.0
+    gamma: Positive | Weights | None = None
+    C: PositiveOrInfinite = 1.0
     metric: str | None = None
     """Which weights of the features were chosen, where gamma was learned."""
     kernel: str | None = None
@@ -57,8 +58,6 @@ class Settled:
     values: Knots | None = None
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
-    whole: bool = True
-    """False if Ctrl-C came while gamma was learned: good for a model now, and not to go on from."""
 
     @property
     def reshaping(self) -> Reshaping | None:
@@ -66,6 +65,16 @@ class Settled:
         if self.scale is None or self.knots is None or self.values is None:
             return None
         return Reshaping(self.scale, self.knots, self.values)
+
+    def check(self) -> None:
+        """Raise ValueError where fields that are right by themselves do not fit each other."""
+        generator(self.randomness, "what was settled's randomness")
+        if isinstance(self.gamma, np.ndarray) and not self.gamma.any():
+            raise ValueError("what was settled's gamma is 0 for every feature")
+        if not ((self.scale is None) == (self.knots is None) == (self.values is None)):
+            raise ValueError("what was settled's scale, knots and values are not all there")
+        if self.reshaping is not None and self.knots is not None:
+            self.reshaping.check(len(self.knots))
 
 
 class Watcher(Protocol):
@@ -108,12 +117,15 @@ class SavedState:
         found = self.monitor.get("reason") if isinstance(self.monitor, dict) else None
         return found if isinstance(found, str) else None
 
-    def checked(self, solver: Solver[Any], problem: Problem) -> tuple[State, Monitor]:
+    def checked(self, solver: Solver[Any], problem: Problem, validated: bool) -> tuple[State, Monitor]:
         """Return the two as what the solver needs for the problem; ModelFileError names what cannot be."""
         with checking(self.path, FIX):
             state = from_values(solver.state_type, self.state, problem.sizes, "the state")
-            state.check()
-            return state, from_values(Monitor, self.monitor, problem.sizes, "the monitor")
+            state.check(problem, solver)
+            monitor = from_values(Monitor, self.monitor, problem.sizes, "the monitor")
+            monitor.check(state, validated)
+            monitor.file = self.path
+            return state, monitor
 
 
 @dataclass
@@ -124,6 +136,8 @@ class Run:
     stopping: Stopping = field(default_factory=Stopping)
     workers: Workers = ALONE
     verbose: bool | int | str = False
+    units: Units = field(default_factory=Units)
+    """Those of the history."""
     watcher: Watcher = field(default_factory=Nobody)
     keep: Callable[[Run], None] = lambda run: None
     """Called where the state is whole, so that a checkpoint can be written."""
@@ -132,18 +146,22 @@ class Run:
     identity: Identity | None = None
     stages: dict[str, Any] = field(default_factory=dict)
     """What the search before the first epoch has found so far."""
+    file: Path | None = None
+    """The checkpoint that the run was read from."""
     settled: Settled | None = None
     state: State | None = None
     monitor: Monitor | None = None
     saved: SavedState | None = None
     """State and monitor in a checkpoint, until their problem is there to check them against."""
-    path: Path | None = None
-    """The checkpoint file that the run comes from."""
     shape: tuple[int, ...] = ()
     """Rows and outputs."""
     solver: type | None = None
     changed: bool = False
     """Whether the state is one of another problem on the same rows."""
+
+    def blaming_its_file(self) -> AbstractContextManager[None]:
+        """Turn what goes wrong with what was read from a checkpoint into its error."""
+        return nullcontext() if self.file is None else checking(self.file, FIX)
 
     @property
     def finished(self) -> bool:
@@ -156,7 +174,9 @@ class Run:
     def take_up(self, solver: Solver[Any], problem: Problem, rng: np.random.Generator) -> tuple[State, Monitor]:
         """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones."""
         if self.saved is not None:
-            self.state, self.monitor = self.saved.checked(solver, problem)
+            self.state, self.monitor = self.saved.checked(
+                solver, problem, self.stopping.validation_fraction is not None
+            )
             self.saved = None
         if self.state is None:
             self.state = solver.start(problem, rng)
@@ -164,4 +184,5 @@ class Run:
             self.state = solver.adapt(problem, self.state)
         if self.monitor is None:
             self.monitor = Monitor(first_epoch=self.state.epoch)
+        self.monitor.units = self.units
         return self.state, self.monitor

@@ -9,7 +9,7 @@ from .doubly_stochastic import DoublyStochastic
 from .dual import DualAscent
 from .shared_memory import SharedMemory
 from .solver import Problem, Solver, Verdict
-from .state import Form, Plan, State
+from .state import Form, Plan, Range, State
 
 __all__ = [
     "DoublyStochastic",
@@ -17,6 +17,7 @@ __all__ = [
     "Form",
     "Plan",
     "Problem",
+    "Range",
     "SharedMemory",
     "Solver",
     "State",

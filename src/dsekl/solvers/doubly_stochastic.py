@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from sklearn.base import BaseEstimator
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from .block_gradient import data_gradient, safe_step, steepness
-from .solver import Problem, Verdict, require
-from .state import Floats, PerTerm, Plan, State
+from .solver import Problem, Solver, Verdict, require
+from .state import INFINITY, Floats, PerTerm, Plan, Positive, PositiveOrInfinite, State
 
 SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
@@ -43,9 +43,19 @@ class StepState(State):
 
     late: PerTerm | None = None
     """For averages: each change times the number of steps before it."""
-    unit: float = 1.0
-    cap: float = float("inf")
+    unit: Positive = 1.0
+    cap: PositiveOrInfinite = INFINITY
     """With step_size="auto": the first step, and the largest."""
+
+    def check(self, problem: Problem, solver: Solver[Any]) -> None:
+        super().check(problem, solver)
+        if not isinstance(solver, DoublyStochastic):
+            return
+        if (self.late is not None) != solver.average:
+            raise ValueError(f"the state's late does not suit average={solver.average!r}")
+        n_steps = solver.steps_an_epoch(problem)
+        if self.plan is not None and self.plan.done > n_steps:
+            raise ValueError(f"the plan's done is {self.plan.done}, of {n_steps} steps")
 
 
 @dataclass
@@ -98,7 +108,7 @@ class DoublyStochastic(BaseEstimator):
 
     def epoch(self, problem: Problem, state: StepState) -> Iterator[float]:
         """Run the steps in which each row and each centre is expected once at least."""
-        n_steps = max(ceil(problem.n_rows / self.n_rows), ceil(problem.gram.n_terms / self.n_cols))
+        n_steps = self.steps_an_epoch(problem)
         plan = state.plan = state.plan or Plan(state.coef.copy())
         while plan.done < n_steps:
             state.step += 1
@@ -117,6 +127,10 @@ class DoublyStochastic(BaseEstimator):
             plan.done += 1
             yield plan.done / n_steps
         state.end_epoch()
+
+    def steps_an_epoch(self, problem: Problem) -> int:
+        """Return the steps in which each row and each centre is expected once at least."""
+        return max(ceil(problem.n_rows / self.n_rows), ceil(problem.gram.n_terms / self.n_cols))
 
     def judge(self, problem: Problem, state: StepState) -> Verdict:
         return Verdict("change", state.change, problem.tol or 0.0)

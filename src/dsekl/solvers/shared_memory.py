@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,12 @@ from sklearn.base import BaseEstimator
 
 from dsekl.gram import Columns, times, transposed_times
 from dsekl.gram.gram import Array
-from dsekl.sampling import cut, draw_distinct
+from dsekl.sampling import cut, draw_distinct, is_permutation
 from dsekl.workers import ALONE, Threads, Workers
 
 from .block_gradient import data_gradient
-from .solver import Problem, Verdict, require
-from .state import Floats, Form, PerTerm, Plan, State
+from .solver import Problem, Solver, Verdict, require
+from .state import Floats, Form, PerTerm, Plan, Positive, State
 
 MOST_PAIRS_LEFT = 0.4
 """Share of the pairs within reach below which two pruned products beat one whole block and its way through memory."""
@@ -66,10 +66,29 @@ class SharedState(State):
     """The state of Algorithm 2."""
 
     G: PerTerm
-    rate: float
+    rate: Positive
     prune: bool
     """Whether pairs that the kernel cannot reach are skipped."""
     plan: BatchPlan | None = None
+
+    def check(self, problem: Problem, solver: Solver[Any]) -> None:
+        super().check(problem, solver)
+        if not isinstance(solver, SharedMemory):
+            return
+        if self.G.min(initial=1.0) < 1.0:
+            raise ValueError("the state's G, 1 and more squares, is below 1")
+        if solver.learning_rate not in ("auto", self.rate):
+            raise ValueError(f"the state's rate is {self.rate!r}, and learning_rate={solver.learning_rate!r}")
+        if self.prune and not solver.may_prune(problem):
+            raise ValueError("the state's prune skips pairs of a kernel that reaches all of them")
+        if self.plan is None:
+            return
+        for name, order, n in (("rows", self.plan.rows, problem.n_rows), ("cols", self.plan.cols, len(self.coef))):
+            if not is_permutation(order, n):
+                raise ValueError(f"the plan's {name} do not hold each of {n} once")
+        n_batches = -(-problem.n_rows // solver.n_rows)
+        if self.plan.done > n_batches:
+            raise ValueError(f"the plan's done is {self.plan.done}, of {n_batches} batches")
 
 
 @dataclass
@@ -108,7 +127,7 @@ class SharedMemory(BaseEstimator):
     def start(self, problem: Problem, rng: np.random.Generator) -> SharedState:
         coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
         rate = self._first_rate(problem, rng) if self.learning_rate == "auto" else float(self.learning_rate)
-        prune = self.gradient == "global" and _pairs_left(problem, self.n_rows, rng) < MOST_PAIRS_LEFT
+        prune = self.may_prune(problem) and _pairs_left(problem, self.n_rows, rng) < MOST_PAIRS_LEFT
         return SharedState(coef, rng, G=np.ones_like(coef), rate=rate, prune=prune)
 
     def adapt(self, problem: Problem, state: SharedState) -> SharedState:
@@ -146,6 +165,10 @@ class SharedMemory(BaseEstimator):
             plan.done += 1
             yield plan.done / len(row_batches)
         state.end_epoch()
+
+    def may_prune(self, problem: Problem) -> bool:
+        """Tell whether there can be pairs to skip: in the global reading, with rows in a spatial order."""
+        return self.gradient == "global" and problem.gram.order is not None and problem.gram.symmetric
 
     def judge(self, problem: Problem, state: SharedState) -> Verdict:
         # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
@@ -245,10 +268,8 @@ def _pruned_gradients(
 
 
 def _pairs_left(problem: Problem, n_rows: int, rng: np.random.Generator) -> float:
-    """Return the share of the pairs of a batch of rows and all terms that pruning leaves; 1 where nothing is pruned."""
+    """Return the share of the pairs of a batch of rows and all terms that pruning leaves."""
     gram = problem.gram
-    if gram.order is None or not gram.symmetric:
-        return 1.0
     rows = np.sort(draw_distinct(rng, gram.n_rows, n_rows))
     evaluations = gram.add_product(rows, np.zeros((len(rows), 1)), np.zeros((gram.n_rows, 1)))
     return float(evaluations / (len(rows) * gram.n_rows))

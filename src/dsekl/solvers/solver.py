@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dsekl.gram import Gram
+from dsekl.gram import Gram, Reference
 from dsekl.losses import Loss
 from dsekl.workers import ALONE, Workers
 
@@ -27,6 +27,8 @@ class Problem:
     """Minimise ``sum_i weights_i loss(y_i, f(x_i)) + regularisation``, with f expanded in the terms of the gram.
 
     ``targets`` is (n_rows, n_outputs), ``weights`` (n_rows,). ``tol`` says when to stop; None leaves it to the solver.
+    ``reference`` has the same kernel matrix in float64 with nothing left out, for the certificate; without one, a
+    certificate holds in the arithmetic of the gram.
     """
 
     gram: Gram
@@ -36,6 +38,7 @@ class Problem:
     C: float
     workers: Workers = ALONE
     tol: float | None = None
+    reference: Reference | None = None
 
     @property
     def n_rows(self) -> int:

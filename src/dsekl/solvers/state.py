@@ -1,24 +1,32 @@
 """Where a run stands: one typed dataclass for each solver, whole after every step.
 
 The type of a field that holds an array says which shape, type and range it has, in the sizes of its problem
-(``Annotated[..., Form(...)]``). So a state can be written to a checkpoint field by field, and what comes back can be
-checked before anything is computed from it.
+(``Annotated[..., Form(...)]``), and that of a number its range (``Annotated[..., Range(...)]``). So a state can be
+written to a checkpoint field by field, and what comes back can be checked before anything is computed from it.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from .solver import Problem, Solver
+
 Floats = NDArray[np.float64]
+
+INFINITY = float("inf")
 
 
 @dataclass(frozen=True)
 class Form:
     """What an array must be: its shape in named sizes, its type, and for indices the size that they stay below.
+
+    Numbers are finite, and no less than ``least`` where there is one.
 
     The sizes are "rows", "terms", "outputs" and "features" of the problem, or "any" where nothing else gives one.
     """
@@ -26,7 +34,29 @@ class Form:
     shape: tuple[str, ...]
     dtype: str = "float64"
     below: str | None = None
+    least: float | None = None
 
+
+@dataclass(frozen=True)
+class Range:
+    """What a number must be: at least ``least``, more than ``above``, at most ``most``; NaN only where it may be."""
+
+    least: float = -sys.float_info.max
+    above: float = -INFINITY
+    most: float = sys.float_info.max
+    nan: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Tell whether a number is in the range."""
+        return (self.nan and value != value) or (value > self.above and self.least <= value <= self.most)
+
+
+Count = Annotated[int, Range(0, most=2**63)]
+Finite = Annotated[float, Range()]
+NotNegative = Annotated[float, Range(0.0)]
+Positive = Annotated[float, Range(above=0.0)]
+PositiveOrInfinite = Annotated[float, Range(above=0.0, most=INFINITY)]
+Share = Annotated[float, Range(0.0, most=1.0)]
 
 PerRow = Annotated[Floats, Form(("rows", "outputs"))]
 PerTerm = Annotated[Floats, Form(("terms", "outputs"))]
@@ -38,7 +68,7 @@ class Plan:
     """The epoch that is under way: the coefficients at its start, and how many of its steps are done."""
 
     coef: PerTerm
-    done: int = 0
+    done: Count = 0
 
 
 @dataclass
@@ -47,19 +77,20 @@ class State:
 
     coef: PerTerm
     rng: np.random.Generator
-    epoch: int = 0
-    step: int = 0
-    evaluations: int = 0
-    change: float = 0.0
+    epoch: Count = 0
+    step: Count = 0
+    evaluations: Count = 0
+    change: NotNegative = 0.0
     """How far the last epoch moved the coefficients, in the L2 norm."""
-    loss_sum: float = 0.0
-    loss_weight: float = 0.0
+    loss_sum: Finite = 0.0
+    loss_weight: NotNegative = 0.0
     plan: Plan | None = None
 
-    def check(self) -> None:
-        """Raise ValueError where fields that are right by themselves do not fit each other."""
-        if self.plan is not None and self.plan.done < 0:
-            raise ValueError(f"the plan's done is {self.plan.done}")
+    def check(self, problem: Problem, solver: Solver[Any]) -> None:
+        """Raise ValueError where fields that are right by themselves do not fit each other, or this problem."""
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.linalg.norm(self.coef)):
+                raise ValueError("the state's coef is too large for its squares to be added up")
 
     def end_epoch(self) -> None:
         """Count the epoch and forget its plan."""

@@ -2,5 +2,6 @@
 
 from .candidate import Candidate
 from .halving import Outcome, Tuned, tune
+from .journal import JournalFileError
 
-__all__ = ["Candidate", "Outcome", "Tuned", "tune"]
+__all__ = ["Candidate", "JournalFileError", "Outcome", "Tuned", "tune"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,13 +23,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 import dsekl
 from dsekl import kernels, losses
+from dsekl.blas import one_blas_thread
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import digest
 from dsekl.search import Region, draw_regions, draw_splits, region_rows
+from dsekl.workers import Threads
 
 from .candidate import Base, Candidate, candidates_of
-from .journal import Journal
+from .journal import LARGEST, Chosen, Journal
 
 RUNGS_OF_SPLITS, RUNGS_OF_REGIONS = (1, 3, 5), (4, 16)
 """Regions that each rung compares the candidates on, for few and for many rows."""
@@ -63,6 +65,7 @@ class Tuned:
     outcomes: list[Outcome]
 
 
+@one_blas_thread()
 def tune(
     estimators: Sequence[Estimator],
     X: Matrix,
@@ -105,7 +108,7 @@ class _Search:
             "estimators": [repr(estimator.set_params(n_jobs=None)) for estimator in self.estimators],
             "seed": seed,
         }
-        self.journal = Journal(journal, identity)
+        self.journal = Journal(journal, identity, X.shape[1])
         self.rng = np.random.default_rng(seed)
         self.size = min(region_rows(_loss(estimator), n_outputs=1) for estimator in self.estimators)
         self.splits = draw_splits(len(y), self.size, self.rng)
@@ -144,32 +147,38 @@ class _Search:
         for split, held_out in enumerate(self.splits):
             self.report(0.3 * (arm + split / len(self.splits)) / len(self.estimators), "the data's own gamma and C")
             name = f"base of arm {arm}, split {split}"
-            if name not in self.journal:
+            found = self.journal.chosen(name)
+            if found is None:
                 rows = np.setdiff1d(np.arange(len(self.y)), held_out)
                 fitted = self._fit(clone(self.estimators[arm]).set_params(n_jobs=self.n_jobs), rows)
-                self.journal[name] = {"gamma": np.asarray(fitted.gamma_).tolist(), "C": fitted.C_}
-            chosen.append(self.journal[name])
-        middle = sorted(found["C"] for found in chosen)[len(chosen) // 2]
-        return Base([np.asarray(found["gamma"]) for found in chosen], float(middle))
+                found = Chosen(np.asarray(fitted.gamma_).tolist(), float(fitted.C_))
+                self.journal.add(name, found)
+            chosen.append(found)
+        middle = sorted(found.C for found in chosen)[len(chosen) // 2]
+        return Base([np.asarray(found.gamma) for found in chosen], middle)
 
     def _compare(self, candidates: list[Candidate], regions: list[Region], rung: int) -> list[Outcome]:
         """Return the candidates' outcomes on the regions, best first."""
         units = [(candidate, number) for candidate in candidates for number in range(len(regions))]
-        new = [unit for unit in units if _unit(*unit) not in self.journal]
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs or -1)) as pool:
-            try:
-                found = [pool.submit(self._judge, candidate, regions[number]) for candidate, number in new]
-                for unit, error in zip(new, found, strict=True):
-                    self.journal[_unit(*unit)] = error.result()
-            except BaseException:
-                # Ctrl-C: what runs ends first, since a thread in compiled code cannot be left behind.
-                pool.shutdown(cancel_futures=True)
-                raise
+        errors = {unit: self.journal.error(_unit(*unit)) for unit in units}
+        new = [unit for unit in units if errors[unit] is None]
+        writing = Lock()
+
+        def judge(unit: tuple[Candidate, int]) -> None:
+            candidate, number = unit
+            error = self._judge(candidate, regions[number])
+            with writing:
+                errors[unit] = error
+                self.journal.add(_unit(*unit), error)
+
+        Threads(effective_n_jobs(self.n_jobs or -1)).map(judge, new)
         sizes = [len(region.held_out) for region in regions]
         outcomes = []
         for candidate in candidates:
-            errors = [self.journal[_unit(candidate, number)] for number in range(len(regions))]
-            outcomes.append(Outcome(candidate, float(np.average(errors, weights=sizes)), sum(sizes), rung))
+            of_regions = [errors[candidate, number] for number in range(len(regions))]
+            with np.errstate(over="ignore"):
+                mean = np.average(np.array(of_regions, dtype=np.float64), weights=sizes)
+            outcomes.append(Outcome(candidate, float(mean), sum(sizes), rung))
         return sorted(outcomes, key=lambda outcome: outcome.error)
 
     def _finals(self, candidates: list[Candidate], rung: int) -> Iterator[Outcome]:
@@ -179,9 +188,11 @@ class _Search:
         for place, candidate in enumerate(candidates):
             self.report(0.7 + 0.2 * place / len(candidates), f"finalist {place + 1} of {len(candidates)}")
             name = f"{candidate.name}, all rows"
-            if name not in self.journal:
-                self.journal[name] = self._judge(candidate, everything, self.n_jobs)
-            yield Outcome(candidate, self.journal[name], len(held_out), rung)
+            error = self.journal.error(name)
+            if error is None:
+                error = self._judge(candidate, everything, self.n_jobs)
+                self.journal.add(name, error)
+            yield Outcome(candidate, error, len(held_out), rung)
 
     def _judge(self, candidate: Candidate, region: Region, n_jobs: int | None = 1) -> float:
         """Return the mean error of a region's held-out rows: the share of wrong labels, or the mean square."""
@@ -191,7 +202,9 @@ class _Search:
             return float((y_out != y[0]).mean())
         model = self._fit(self._at(candidate, self.bases[candidate.arm].gammas[region.split], n_jobs), region.fitted)
         predicted = model.predict(self.X[region.held_out])
-        return float((predicted != y_out).mean() if classes else ((predicted - y_out.astype(float)) ** 2).mean())
+        with np.errstate(over="ignore"):
+            error = float((predicted != y_out).mean() if classes else ((predicted - y_out.astype(float)) ** 2).mean())
+        return error if error <= LARGEST else LARGEST  # infinity, or none at all
 
     def _fitted_on_all(self, candidate: Candidate) -> Estimator:
         """Fit the winner; few rows showed their splits what to learn, and now it may be learned from all of them."""
@@ -212,8 +225,6 @@ class _Search:
     def _fit(self, unfitted: Estimator, rows: NDArray[np.intp]) -> Estimator:
         whole = len(rows) == len(self.y)
         fitted: Estimator = unfitted.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
-        if fitted.stop_reason_ == "interrupted":
-            raise KeyboardInterrupt
         return fitted
 
     def _points(self) -> NDArray[np.float32]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dsekl.compiled import inlined, njit
 from dsekl.kernels.elementary import FAST
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def _dot(a: Any, b: Any) -> Any:
     total = a.dtype.type(0.0)
     for j in range(a.size):
@@ -23,7 +23,7 @@ def _dot(a: Any, b: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def _add_scaled(out: Any, a: Any, weight: Any) -> None:
     for j in range(out.size):
         out[j] += weight * a[j]

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.base import BaseContext
 from numba.core.typing import Signature
 from numba.extending import intrinsic
 
+from dsekl.compiled import inlined, njit
 from dsekl.kernels import Pairwise
 from dsekl.kernels.elementary import FAST
 
@@ -153,7 +154,7 @@ def _compare_chi_squared(
         chi_squared_tile(rows, first, cols, groups[g], tile, g * cols.shape[2])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def distances_from_dots(line: Any, row_norm: Any, col_norms: Any, n_features: int) -> None:
     """``|x|^2 + |z|^2 - 2 <x, z>``; what rounding alone can explain is 0, so that a point's twin is at distance 0."""
     zero, two = line.dtype.type(0.0), line.dtype.type(2.0)

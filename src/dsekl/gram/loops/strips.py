@@ -14,9 +14,19 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, intp, njit, types
+from numba import boolean, float64, int64, intp, types
 
-from dsekl.compiled import NUMBER, comparison_signature, compiled, cube, matrix, profile_signature, vector
+from dsekl.compiled import (
+    NUMBER,
+    comparison_signature,
+    compiled,
+    cube,
+    inlined,
+    matrix,
+    njit,
+    profile_signature,
+    vector,
+)
 from dsekl.kernels.elementary import FAST
 
 from .microtile import TILE_ROWS, dot_tile
@@ -25,7 +35,7 @@ MANY_OUTPUTS = 4
 """Outputs from which on their sums are a matrix product worth a tile, not a dot product each."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def _within_reach(lo: Any, hi: Any, other_lo: Any, other_hi: Any, reach: Any, manhattan: Any) -> Any:
     """Tell whether two boxes have points at a distance below ``reach``."""
     total = lo.dtype.type(0.0)
@@ -38,12 +48,13 @@ def _within_reach(lo: Any, hi: Any, other_lo: Any, other_hi: Any, reach: Any, ma
     return True
 
 
-@njit(cache=True, nogil=True)
+@inlined()
 def _groups_near(lo: Any, hi: Any, col_lo: Any, col_hi: Any, reach: Any, manhattan: Any, near: Any) -> Any:
     """Write the groups within reach of a box to ``near``; return how many. The last box holds all groups."""
     n_groups = near.size
     if reach == np.inf:
-        near[:] = np.arange(n_groups)
+        for g in range(n_groups):
+            near[g] = g
         return n_groups
     count = 0
     if _within_reach(lo, hi, col_lo[n_groups], col_hi[n_groups], reach, manhattan):
@@ -66,7 +77,7 @@ def runs_near(lo: Any, hi: Any, other_lo: Any, other_hi: Any, reach: Any, manhat
     return near[:count]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@inlined(fastmath=FAST)
 def _weigh(strip: Any, weights: Any) -> Any:
     total = strip.dtype.type(0.0)
     for j in range(strip.size):
@@ -74,7 +85,7 @@ def _weigh(strip: Any, weights: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@inlined()
 def pack_weights(weights: Any, width: int) -> Any:
     """Return the weights (n_outputs, length) side by side in lines, for the tile; nothing for few outputs."""
     n_outputs, length = weights.shape
@@ -87,7 +98,7 @@ def pack_weights(weights: Any, width: int) -> Any:
     return packed
 
 
-@njit(cache=True, nogil=True)
+@inlined()
 def add_weighted(strip: Any, weights: Any, packed: Any, sums: Any, first: Any, n_rows: Any, out: Any) -> None:
     """``out[first : first + n_rows] += strip @ weights.T``; many outputs go through the tile that makes the strip."""
     if packed.shape[0] == 0:
@@ -113,6 +124,7 @@ def _multiply(
     width = cols.shape[2]
     near = np.empty(cols.shape[0], dtype=np.intp)
     strip_memory = np.empty(TILE_ROWS * strip_groups * width, dtype=rows.dtype)
+    norms_memory = np.empty(strip_groups * width, dtype=rows.dtype)
     evaluations = 0
     for run in runs:
         begin, end = run_starts[run], run_starts[run + 1]
@@ -122,10 +134,13 @@ def _multiply(
             chosen = near[start : min(n_near, start + strip_groups)]
             length = chosen.size * width
             strip = strip_memory[: TILE_ROWS * length].reshape(TILE_ROWS, length)
-            norms = col_norms[chosen].reshape(length)
+            norms = norms_memory[:length]
             weights = np.empty((V.shape[0], length), dtype=rows.dtype)
             for g in range(chosen.size):
-                weights[:, g * width : (g + 1) * width] = V[:, chosen[g] * width : (chosen[g] + 1) * width]
+                for lane in range(width):
+                    norms[g * width + lane] = col_norms[chosen[g], lane]
+                    for o in range(V.shape[0]):
+                        weights[o, g * width + lane] = V[o, chosen[g] * width + lane]
             packed = pack_weights(weights, width)
             sums = np.empty((TILE_ROWS, packed.shape[0] * width), dtype=rows.dtype)
             for first in range(begin, end, TILE_ROWS):
@@ -145,26 +160,32 @@ def _fill(
     width = cols.shape[2]
     near = np.empty(cols.shape[0], dtype=np.intp)
     strip_memory = np.empty(TILE_ROWS * strip_groups * width, dtype=rows.dtype)
+    norms_memory = np.empty(strip_groups * width, dtype=rows.dtype)
     evaluations = 0
     for run in runs:
         begin, end = run_starts[run], run_starts[run + 1]
         n_near = _groups_near(row_lo[run], row_hi[run], col_lo, col_hi, reach, manhattan, near)
         evaluations += (end - begin) * n_near * width
         if n_near < near.size:
-            out[begin:end] = 0.0
+            for i in range(begin, end):
+                for j in range(out.shape[1]):
+                    out[i, j] = 0.0
         for start in range(0, n_near, strip_groups):
             chosen = near[start : min(n_near, start + strip_groups)]
             length = chosen.size * width
             strip = strip_memory[: TILE_ROWS * length].reshape(TILE_ROWS, length)
-            norms = col_norms[chosen].reshape(length)
+            norms = norms_memory[:length]
+            for g in range(chosen.size):
+                for lane in range(width):
+                    norms[g * width + lane] = col_norms[chosen[g], lane]
             for first in range(begin, end, TILE_ROWS):
                 compare(rows, row_norms, first, cols, norms, chosen, strip)
                 profile(strip, params)
                 for r in range(min(TILE_ROWS, end - first)):
                     for g in range(chosen.size):
                         left = chosen[g] * width
-                        right = min(left + width, out.shape[1])
-                        out[first + r, left:right] = strip[r, g * width : g * width + right - left]
+                        for lane in range(min(width, out.shape[1] - left)):
+                            out[first + r, left + lane] = strip[r, g * width + lane]
     return evaluations
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import float64, int32, int64, intp, njit, types, void
+from numba import float64, int32, int64, intp, types, void
 from numba.core import cgutils
 from numba.core.base import BaseContext
 from numba.core.typing import Signature
 from numba.extending import intrinsic
 
-from dsekl.compiled import NUMBER, compiled, matrix, profile_signature, vector
+from dsekl.compiled import NUMBER, compiled, matrix, njit, profile_signature, vector
 from dsekl.kernels import Pairwise
 
 from .microtile import (

@@ -11,10 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..solver import Problem
-from .dual_state import DualState
-
-MEMORY = 6
-"""Past epochs kept, each the size of coef and F."""
+from .dual_state import MEMORY, DualState
 
 RESOLUTION = 1e-6
 """Curvatures below this share of the greatest are rounding, and no direction to go."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ from ..solver import Problem, Verdict, require
 from ..state import Floats
 from .acceleration import accelerate
 from .block import descend, solve_squared, violations
-from .certificate import certify, feasible, indefinite
+from .certificate import Certificate, audited, certify, feasible, overflow
+from .definite import indefinite, require_definite
 from .dual_state import DualPlan, DualState
 from .shrinking import Conditions, confirmed_slack
 
@@ -59,6 +60,9 @@ FEWEST_ROWS = 4_000
 
 SWEEPS_OF_ONE_BLOCK = 25
 """Factor of the sweeps where all rows are in one block: nothing outside waits for them, so they may go on."""
+
+FACTORS = 1e-100, 1e100
+"""What C times a weight may be."""
 
 INNER_PRECISION = 0.1
 """Violations that a block leaves alone, over those that put a row into it."""
@@ -94,6 +98,7 @@ class DualAscent(BaseEstimator):
     def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
         if not problem.gram.symmetric:
             raise ValueError("solver='dual' needs expansion='empirical': it has one coefficient for each training row")
+        _require_moderate(problem)
         shape = (problem.n_rows, problem.n_outputs)
         rank = rng.permutation(problem.n_rows)
         size = problem.n_rows
@@ -104,6 +109,7 @@ class DualAscent(BaseEstimator):
         return DualState(
             np.zeros(shape),
             rng,
+            evaluations=require_definite(problem, diagonal, rank),
             F=np.zeros(shape),
             C=problem.C,
             rank=rank,
@@ -157,7 +163,7 @@ class DualAscent(BaseEstimator):
         if state.size < problem.n_rows:
             state.gap = np.inf
             return
-        _take_certificate(problem, state)
+        _take(certify(problem, state), state)
         inactive = np.flatnonzero(~state.active)
         if len(inactive):
             estimate = OPTIMISM * state.gap
@@ -165,9 +171,12 @@ class DualAscent(BaseEstimator):
                 state.gap = estimate
                 return
             _predict(problem, state, inactive)
-            _take_certificate(problem, state)
+            _take(certify(problem, state), state)
             if state.gap > estimate:
                 state.tolerated_share *= 0.1
+        goal = _goal(problem, state)
+        if state.gap < goal and problem.reference is not None:
+            _take(audited(problem, state, problem.reference, goal), state)
         state.exact_gap = state.gap
         if state.change == 0:
             # Nothing is left to do at this threshold, and the gap may still be above the goal.
@@ -187,8 +196,17 @@ def _goal(problem: Problem, state: DualState) -> float:
     return min(WIDEST_GAP, problem.loss.settled_gap * widening)
 
 
-def _take_certificate(problem: Problem, state: DualState) -> None:
-    found = certify(problem, state)
+def _require_moderate(problem: Problem) -> None:
+    """Raise ValueError for factors of the loss whose squares, or those of 1 over them, have no float64 numbers."""
+    least, most = problem.C * float(problem.weights.min()), problem.C * float(problem.weights.max())
+    if not (FACTORS[0] <= least and most <= FACTORS[1]):
+        raise ValueError(
+            f"C={problem.C!r} times sample weights from {problem.weights.min():.3g} to {problem.weights.max():.3g} must "
+            f"stay between {FACTORS[0]} and {FACTORS[1]}; choose a C nearer to 1, or scale sample_weight"
+        )
+
+
+def _take(found: Certificate, state: DualState) -> None:
     state.gap, state.primal, state.loss_sum, state.loss_weight = found.gap, found.primal, found.loss, found.weight
 
 
@@ -264,10 +282,7 @@ class _ActiveRows:
         before = self.state.coef[cols]
         after = before.copy()
         if self.problem.loss.quadratic:
-            try:
-                solve_squared(K, self.y[block], self.C[block], after, self.f[block])
-            except LinAlgError as error:
-                raise indefinite(self.problem, "a negative eigenvalue of a block") from error
+            self.solve(K, block, after)
         else:
             alone = len(self.rows) <= solver.block_size
             most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
@@ -285,6 +300,15 @@ class _ActiveRows:
         self.state.coef[cols] = after
         self.state.evaluations += K.size
         self.state.evaluations += self.gram.add_product(cols[moved], change[moved], self.f)
+
+    def solve(self, K: NDArray[Any], block: NDArray[np.intp], coef: Floats) -> None:
+        """Move the block's coefficients to their optimum, for a quadratic loss."""
+        kernel = self.problem.gram.kernel
+        known = kernel.positive_semidefinite
+        try:
+            solve_squared(K, self.y[block], self.C[block], coef, self.f[block], known)
+        except LinAlgError as error:
+            raise overflow(self.problem) if known else indefinite(kernel, "a block without Cholesky factor") from error
 
     def keep(self) -> None:
         """Put the predictions of the active rows back among all."""

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import float64, njit, types
+from numba import float64, types
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from dsekl.compiled import NUMBER, compiled, matrix, pointer, vector
+from dsekl.compiled import NUMBER, compiled, inlined, matrix, njit, pointer, vector
 from dsekl.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ ROUNDING = {"float32": 1e-6, "float64": 1e-15}
 STEP = float64(float64, float64, float64, float64, float64, float64)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@inlined(fastmath={"contract", "reassoc"})
 def _carry(f: Any, K_row: Any, change: Any) -> None:
     for j in range(f.size):
         f[j] += K_row[j] * change
@@ -85,14 +85,24 @@ def violations(y: Floats, C: Floats, coef: Floats, f: Floats, diagonal: Floats, 
     return out
 
 
-def solve_squared(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: Floats) -> None:
+def solve_squared(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: Floats, semidefinite: bool = False) -> None:
     """Squared loss: the block's optimum in one Cholesky solve, ``(K + 1/C) change = y - f - coef / C``.
 
-    A trace of a ridge keeps rounded kernel values positive definite; where the right side is 0 nothing changes, with
-    it or without it.
+    It is solved as ``(sqrt(C) K sqrt(C) + 1) z = sqrt(C) right side``, which has numbers for every C. A trace of a
+    ridge keeps rounded kernel values positive definite; where the right side is 0 nothing changes, with it or without
+    it. Of a kernel that is known to be positive ``semidefinite``, what a trace does not mend is rounding too, and a
+    larger one does; of others it raises LinAlgError.
     """
-    ridge = ROUNDING[K.dtype.name] * float(np.trace(K))
-    K = K.copy()
-    K[np.diag_indices_from(K)] += 1.0 / C + ridge
-    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    coef += cho_solve(factor, y - f - coef / C[:, None], check_finite=False)
+    root = np.sqrt(C)
+    scaled = K * root.astype(K.dtype) * root.astype(K.dtype)[:, None]
+    trace = float(np.trace(K))
+    for larger in (1.0, 1e2, 1e4) if semidefinite else (1.0,):
+        system = scaled.copy()
+        system[np.diag_indices_from(system)] += 1.0 + C * (larger * ROUNDING[K.dtype.name] * trace)
+        try:
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            continue
+        coef += root[:, None] * cho_solve(factor, root[:, None] * (y - f - coef / C[:, None]), check_finite=False)
+        return
+    raise LinAlgError("the block is not positive definite")

@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..state import Floats, Form, PerRow, Plan, State
+from dsekl.sampling import is_permutation
+
+from ..solver import Problem, Solver
+from ..state import (
+    INFINITY,
+    Count,
+    Finite,
+    Floats,
+    Form,
+    NotNegative,
+    PerRow,
+    Plan,
+    PositiveOrInfinite,
+    Range,
+    Share,
+    State,
+)
+
+MEMORY = 6
+"""Past epochs that are kept, each the size of coef and F."""
+
+NEAR = 1e-3
+"""Share by which kernel values may lie apart on two machines, and sums of them above what they can be."""
+
+
+@runtime_checkable
+class InBlocks(Protocol):
+    """A solver that holds the kernel values of so many rows with each other."""
+
+    block_size: int
 
 
 @dataclass(kw_only=True)
@@ -26,43 +55,70 @@ class DualState(State):
 
     F: PerRow
     """The predictions K coef; out of date for rows that are not active."""
-    C: float
+    C: PositiveOrInfinite
     """The problem's, when the coefficients were last made to fit it."""
     rank: Annotated[NDArray[np.intp], Form(("rows",), "intp", below="rows")]
     """In which order the rows join the sample."""
-    size: int
+    size: Count
     """Rows in the sample: those of a lower rank."""
     active: Annotated[NDArray[np.bool_], Form(("rows",), "bool")]
     diagonal: Annotated[Floats, Form(("rows",))]
     """k(x, x) of each row."""
-    scale: float
+    scale: NotNegative
     """Mean size of a row's first step."""
-    threshold: float
+    threshold: Share
     """Violations that are left alone, as a share of the scale."""
-    tolerated_share: float
+    tolerated_share: Share
     """Share of the rows leaving the active set in an epoch that may be wrong to do so."""
-    gap: float = float("inf")
+    gap: Annotated[float, Range(most=INFINITY)] = INFINITY
     """The relative duality gap: exact with all rows active, else an estimate; infinite while the sample grows."""
-    exact_gap: float = 1.0
+    exact_gap: Finite = 1.0
     """The gap when it was last exact."""
-    primal: float = 0.0
+    primal: Finite = 0.0
     """The primal objective."""
-    unseen_loss: float = 0.0
+    unseen_loss: NotNegative = 0.0
     """Mean loss of the rows that joined last, under the model before they joined."""
     past_coef: Annotated[Floats, Form(("any", "terms", "outputs"))] | None = None
     past_F: Annotated[Floats, Form(("any", "rows", "outputs"))] | None = None
     """Coefficients and predictions after the last epochs, for the acceleration."""
     plan: DualPlan | None = None
 
-    def check(self) -> None:
-        super().check()
-        if not 1 <= self.size <= len(self.active):
-            raise ValueError(f"the size is {self.size}, of {len(self.active)} rows")
-        if self.plan is None:
-            return
-        n_active, ends, blocks = np.count_nonzero(self.active), self.plan.ends, self.plan.blocks
-        if len(self.plan.f) != n_active or blocks.max(initial=-1) >= n_active:
+    def check(self, problem: Problem, solver: Solver[Any]) -> None:
+        super().check(problem, solver)
+        n = len(self.active)
+        if problem.C != self.C:
+            raise ValueError(f"the state's C is {self.C!r}, and the problem's is {problem.C!r}")
+        if not is_permutation(self.rank, n) or not 1 <= self.size <= n:
+            raise ValueError(f"the state's rank and size {self.size} are no sample of {n} rows")
+        if (self.active & (self.rank >= self.size)).any():
+            raise ValueError("the state's active rows are not all in the sample")
+        self._check_numbers(problem)
+        lengths = {0 if past is None else len(past) for past in (self.past_coef, self.past_F)}
+        if len(lengths) > 1 or max(lengths) > MEMORY:
+            raise ValueError(f"the state's past_coef and past_F are not of up to {MEMORY} epochs")
+        if self.plan is not None:
+            self._check_plan(self.plan, solver.block_size if isinstance(solver, InBlocks) else n)
+
+    def _check_numbers(self, problem: Problem) -> None:
+        """Check what coefficients and predictions can be, without a product with the kernel matrix."""
+        diagonal = problem.gram.diagonal()
+        if not np.allclose(self.diagonal, diagonal, rtol=NEAR, atol=NEAR * np.abs(diagonal).max()):
+            raise ValueError("the state's diagonal is not k(x, x) of these rows")
+        C = problem.C * problem.weights[:, None]
+        if not np.isfinite(problem.loss.conjugate(problem.targets, (1.0 - 1e-6) * self.coef, C)).all():
+            raise ValueError("the state's coef holds numbers that the dual of this problem does not allow")
+        # Cauchy and Schwarz: k(x, z)^2 is at most k(x, x) k(z, z).
+        size = np.sqrt(np.abs(diagonal))[:, None]
+        largest = (1.0 + NEAR) * size * (size * np.abs(self.coef)).sum(axis=0)
+        if (np.abs(self.F) > largest + NEAR)[self.active].any():
+            raise ValueError("the state's F holds predictions that its coefficients cannot give")
+
+    def _check_plan(self, plan: DualPlan, block_size: int) -> None:
+        n_active, ends, blocks = np.count_nonzero(self.active), plan.ends, plan.blocks
+        if len(plan.f) != n_active or blocks.max(initial=-1) >= n_active or len(np.unique(blocks)) < len(blocks):
             raise ValueError(f"the plan's f and blocks are not of {n_active} active rows")
         steps = np.diff(ends, prepend=0)
-        if (steps < 0).any() or steps.sum() != len(blocks) or self.plan.done > len(ends):
+        if (steps < 0).any() or ends.max(initial=0) != len(blocks) or plan.done > len(ends):
             raise ValueError(f"the plan's ends do not cut {len(blocks)} rows into blocks")
+        if steps.max(initial=0) > block_size:
+            raise ValueError(f"the plan's blocks are larger than block_size={block_size}")

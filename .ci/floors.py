@@ -1,0 +1,14 @@
+"""Print the oldest versions that pyproject.toml allows, as constraints for pip: what the package and its tests need."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+EXTRAS = ("report", "parquet", "suite")
+
+project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+needed = [*project["dependencies"], *(text for extra in EXTRAS for text in project["optional-dependencies"][extra])]
+floors = dict(found.groups() for text in needed if (found := re.fullmatch(r"([\w-]+)>=([\d.]+)", text)))
+print("\n".join(f"{name}=={floor}" for name, floor in floors.items()))

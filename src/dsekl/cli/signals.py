@@ -1,0 +1,55 @@
+"""Signals that ask a command to end: all of them do what Ctrl-C does.
+
+``dsekl fit`` writes the current model, every command removes its drafts, and the exit code is 128 and the signal's
+number, as shells have it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of a command that Ctrl-C has stopped."""
+
+REQUESTS = (signal.SIGTERM, signal.SIGHUP) if os.name == "posix" else (signal.SIGTERM,)
+"""From the system or a batch queue, and from a terminal that is closed."""
+
+
+class Request:
+    """The signal that asked the command to end, if there was one."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Do what Ctrl-C would do now."""
+        self.number = number
+        on_ctrl_c = signal.getsignal(signal.SIGINT)
+        if callable(on_ctrl_c):
+            on_ctrl_c(signal.SIGINT, frame)
+        else:  # Ctrl-C is ignored, as it is for jobs in the background
+            raise KeyboardInterrupt
+
+    def exit_code(self, code: int) -> int:
+        """Return the exit code, which tells the signal where there was one."""
+        return 128 + self.number if code == INTERRUPTED and self.number is not None else code
+
+
+@contextmanager
+def heeded_requests() -> Iterator[Request]:
+    """Heed the signals within the block. What somebody else has set, or ignores, is left alone."""
+    request = Request()
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    taken = [number for number in REQUESTS if in_main_thread and signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, request.note)
+    try:
+        yield request
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,162 @@
+"""A certificate is a certificate: the gap of a run that ended by tol, against the gap computed from scratch in float64.
+
+``benchmarks/certificates.py`` does the same for 200 fits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+
+from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.gram import Reference
+from dsekl.kernels import DotProduct, Laplacian, Matern, Polynomial, Radial, RationalQuadratic, Sigmoid
+from dsekl.losses import EpsilonInsensitive, Huber, Quantile
+from dsekl.rows import as_rows
+from dsekl.solvers.dual import certificate
+from tests.oracles import build
+from tests.problems import xor
+
+MOST = 1e-6
+"""Share of the claimed gap, and of the objective, by which the true gap may be larger."""
+
+
+def codes(n: int, seed: int = 0) -> tuple[Any, Any]:
+    """Points of large norm beside small distances: what float32 rounds worst."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.random((n, 3)), np.eye(4)[rng.integers(0, 4, n)]])
+    return X, np.where(np.sin(7 * X[:, :3].sum(axis=1)) + 0.3 * rng.standard_normal(n) > 0, 1, -1)
+
+
+def true_gap(model: Any, K: Any, y: Any, loss: Any) -> float:
+    """Return the gap of a fitted model with the whole kernel matrix in float64."""
+    coef = np.zeros((len(K), 1))
+    coef[model.support_] = model.dual_coef_
+    f, y = K @ coef, y.reshape(-1, 1).astype(float)
+    primal = 0.5 * (coef * f).sum() + model.C_ * loss.value(y, f).sum()
+    dual = -0.5 * (coef * f).sum() - loss.conjugate(y, coef, model.C_).sum()
+    return float((primal - dual) / primal)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gamma"),
+    [
+        (dict(C=1000.0, tol=1e-2, loss="hinge"), 40.0),
+        (dict(C=1.0, tol=1e-3, loss="hinge"), 40.0),
+        (dict(C=100.0, tol=1e-2, loss="squared_hinge"), 10.0),
+        (dict(C=1.0, tol=1e-2, loss="logistic"), 10.0),
+        (dict(C=1000.0, tol=1e-2, loss="squared"), 40.0),
+        (dict(C=100.0, loss="hinge"), 40.0),
+    ],
+    ids=str,
+)
+def test_the_claimed_gap_of_a_classifier_is_the_true_one(settings: dict[str, Any], gamma: float) -> None:
+    from dsekl import losses
+
+    X, y = codes(1500)
+    model = DSEKLClassifier(gamma=gamma, dtype="float32", max_epochs=3000, random_state=0, **settings).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    true = true_gap(model, rbf_kernel(X, gamma=gamma), y, losses.resolve(settings["loss"], "classification"))
+    assert true == pytest.approx(model.history_[-1]["gap"], rel=MOST, abs=MOST)
+
+
+@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.1), Huber(0.2), Quantile(0.3)], ids=str)
+@pytest.mark.parametrize("kernel_tol", [1e-6, 0.1])
+def test_the_claimed_gap_of_a_regressor_is_the_true_one_whatever_was_left_out(loss: Any, kernel_tol: float) -> None:
+    X, y = codes(1500, seed=1)
+    settings: dict[str, Any] = dict(gamma=60.0, C=10.0, tol=0.02, kernel_tol=kernel_tol, max_epochs=3000)
+    model = DSEKLRegressor(loss=loss, fit_intercept=False, dtype="float32", random_state=0, **settings).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    true = true_gap(model, rbf_kernel(X, gamma=60.0), y, loss)
+    assert true == pytest.approx(model.history_[-1]["gap"], rel=MOST, abs=MOST)
+
+
+def test_an_audit_of_some_rows_is_not_below_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dsekl.losses import Hinge
+
+    X, y = codes(3000)
+    monkeypatch.setattr(certificate, "FREE_WORK", 1)
+    monkeypatch.setattr(certificate, "SHARE_OF_WORK", 0.0)
+    monkeypatch.setattr(certificate, "FEWEST_AUDITED", 500)
+    for seed in range(5):
+        settings: dict[str, Any] = dict(gamma=40.0, C=100.0, tol=0.1, dtype="float32", random_state=seed)
+        model = DSEKLClassifier(**settings).fit(X, y)
+        assert model.stop_reason_ == "tol"
+        true, claimed = true_gap(model, rbf_kernel(X, gamma=40.0), y, Hinge()), model.history_[-1]["gap"]
+        assert true * (1 - 1e-3) <= claimed <= 1.1 * true
+
+
+@pytest.mark.parametrize("budget", [2**28, 1])
+def test_a_reference_is_the_whole_kernel_matrix_in_any_order(budget: int) -> None:
+    X, _ = codes(2500)
+    gram = build(Laplacian(), X, 3.0, "float32", kernel_tol=1e-6)
+    reference = Reference(lambda rows: build(Laplacian(), rows.values, 3.0, "float64"), as_rows(X), gram.order, budget)
+    rng = np.random.default_rng(0)
+    rows, cols = rng.permutation(2500)[:1300], rng.permutation(2500)[:1100]
+    V = rng.standard_normal((1100, 2))
+    placed = X[gram.order]
+    whole = np.exp(-3.0 * np.abs(placed[rows][:, None] - placed[cols][None]).sum(axis=2)) @ V
+    np.testing.assert_allclose(reference.product(rows, cols, V), whole, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Sigmoid(-1.0), Sigmoid(0.0), Radial(njit(lambda s: 1.0 - s))], ids=str)
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_an_indefinite_kernel_gets_no_certificate(kernel: Any, loss: str) -> None:
+    X, y = make_moons(400, noise=0.2, random_state=0)
+    with pytest.raises(ValueError, match="is not positive semi-definite on this data"):
+        DSEKLClassifier(kernel=kernel, gamma=0.1, loss=loss).fit(X, y)
+
+
+def test_a_matrix_with_negative_eigenvalues_gets_no_certificate() -> None:
+    rng = np.random.default_rng(0)
+    vectors = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    K = vectors * np.linspace(-1.0, 3.0, 300) @ vectors.T
+    with pytest.raises(ValueError, match=r"found by the eigenvalue -0\.9"):
+        DSEKLClassifier(kernel="precomputed").fit(K + 0.1 * np.eye(300), rng.integers(0, 2, 300))
+
+
+def test_a_matrix_of_distances_and_a_negative_kernel_are_named() -> None:
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    D = euclidean_distances(X)
+    with pytest.raises(ValueError, match=r"as distances have.*np\.exp\(-gamma \* D\*\*2\)"):
+        DSEKLClassifier(kernel="precomputed").fit(D, y)
+    with pytest.raises(ValueError, match=r"k\(x, x\) = -1 of a row"):
+        DSEKLClassifier(kernel="precomputed").fit(-np.exp(-(D**2)), y)
+    with pytest.raises(ValueError, match=r"not symmetric: k\(x, z\) and k\(z, x\) differ by 0\.1"):
+        DSEKLClassifier(kernel="precomputed").fit(np.exp(-(D**2)) + 0.1 * np.triu(np.ones_like(D)), y)
+    assert DSEKLClassifier(kernel="precomputed").fit(np.exp(-5 * D**2), y).score(np.exp(-5 * D**2), y) > 0.95
+
+
+def test_kernels_say_whether_they_are_positive_semi_definite() -> None:
+    known = [Laplacian(), Matern(2.5), RationalQuadratic(), Polynomial(), Polynomial(coef0=0.0)]
+    assert all(kernel.positive_semidefinite for kernel in known)
+    unknown = [Sigmoid(), Polynomial(coef0=-1.0), Radial(njit(lambda s: s)), DotProduct(njit(lambda s: s))]
+    assert not any(kernel.positive_semidefinite for kernel in unknown)
+
+
+@pytest.mark.parametrize(("scale", "weight", "C"), [(1e160, 1.0, 1.0), (1.0, 1e200, 1.0), (1.0, 1.0, 1e-300)])
+def test_numbers_too_large_or_small_are_not_blamed_on_the_kernel(scale: float, weight: float, C: float) -> None:
+    X, y = xor(100, seed=0)
+    with pytest.raises(ValueError, match=r"C=.*sample_weight") as caught:
+        DSEKLRegressor(gamma=1.0, C=C, fit_intercept=False).fit(X, scale * y, np.full(100, weight))
+    assert "semi-definite" not in str(caught.value)
+    assert "X" not in str(caught.value)
+
+
+@pytest.mark.parametrize("C", [1e-60, 1e-20, 1e20])
+def test_ridge_has_numbers_for_every_C(C: float) -> None:
+    X, y = xor(100, seed=0)
+    model = DSEKLRegressor(gamma=1.0, C=C, fit_intercept=False, random_state=0, max_epochs=5, dtype="float64")
+    expected = np.linalg.solve(rbf_kernel(X, gamma=1.0) + np.eye(100) / C, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    if C < 1:
+        np.testing.assert_allclose(model.dual_coef_[np.argsort(model.support_), 0], expected, rtol=1e-6)
+    assert np.isfinite(model.dual_coef_).all()

@@ -114,7 +114,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/metric-and-search", rf"or up to a {W} where", regions.MOST_HELD_OUT),
     ("design/metric-and-search", rf"that is fewer than {N} rows", choice.ENOUGH_HELD_OUT),
     ("design/metric-and-search", rf"other than the usual by {N}\.", score.CLEAR),
-    ("design/metric-and-search", rf"lower by {N} standard errors decides", score.CLEAR_LOSS),
+    ("design/metric-and-search", rf"lower by {N} decides", score.CLEAR_LOSS),
     ("design/metric-and-search", rf"Above {N} rows only rbf", machine.MOST_HEAVY_ROWS),
     ("design/metric-and-search", rf"an entry {N} deviations", choice.HEAVY_TAIL),
     ("design/metric-and-search", rf"must save {N} % of the error", 100 * choice.LEAST_GAIN),

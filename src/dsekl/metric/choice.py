@@ -178,8 +178,8 @@ class Chooser:
             new, old = self._whole(challenger), self._whole(champion)
         gain = new.gain_over(old, robust)
         if challenger.kind.loss_name != champion.kind.loss_name:
-            return gain.exceeds(doubt, LEAST_GAIN * old.error if doubt else 0.0)
-        return gain.exceeds(doubt) or (gain.mean >= 0 and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS))
+            return gain.exceeds(doubt, LEAST_GAIN * old.error if doubt else -np.inf)
+        return gain.exceeds(doubt) or (gain.ties and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS))
 
     def _whole(self, champion: Champion) -> Found:
         name = f"whole, {champion.weights}, {champion.kind.name}"

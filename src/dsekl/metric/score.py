@@ -25,6 +25,9 @@ CLEAR_LOSS = 2.0
 """Standard errors by which a loss must be lower to decide where errors tie: a few rare rows hardly tell errors apart,
 and their margins do."""
 
+TIE = -0.5
+"""Standard errors by which errors may be higher and still count as a tie."""
+
 FAR_GAINS = 0.005
 """Share of the differences on either side that count as much as the next one, where targets are real."""
 
@@ -41,9 +44,14 @@ class Gain:
         """Tell whether more rows would say nothing else."""
         return abs(self.mean) > DECIDED * self.standard_error
 
-    def exceeds(self, doubt: float, least: float = 0.0) -> bool:
-        """Tell whether the gain is larger than so many standard errors, and than the least that is worth it."""
-        return self.mean > max(least, doubt * self.standard_error)
+    @property
+    def ties(self) -> bool:
+        """Tell whether it is no loss to speak of."""
+        return self.mean >= TIE * self.standard_error
+
+    def exceeds(self, doubt: float, least: float = -np.inf) -> bool:
+        """Tell whether the gain is larger than so many standard errors, and at least what is worth it."""
+        return self.mean > doubt * self.standard_error and self.mean >= least
 
 
 @dataclass(frozen=True)

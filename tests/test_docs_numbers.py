@@ -20,7 +20,7 @@ from dsekl.gram import columns, dense, sparse, stored_points, tree
 from dsekl.gram.loops import microtile, walk
 from dsekl.kernels import bandwidth
 from dsekl.losses import steps
-from dsekl.metric import choice, descent
+from dsekl.metric import choice, descent, score, search
 from dsekl.models import compaction, examples, machine, model, storage
 from dsekl.persistence import container
 from dsekl.rows import array, stored
@@ -40,7 +40,16 @@ SOURCE = ROOT / "src" / "dsekl"
 
 DEFAULTS = {name: parameter.default for name, parameter in parameters.SHARED.items()}
 MEGABYTE = machine.MEGABYTE
-WORDS = {"three": 3, "five": 5, "six": 6, "tenth": 0.1, "third": 1 / 3, "quarter": 1 / 4, "sixteenth": 1 / 16}
+WORDS = {
+    "three": 3,
+    "five": 5,
+    "six": 6,
+    "fifth": 0.2,
+    "tenth": 0.1,
+    "third": 1 / 3,
+    "quarter": 1 / 4,
+    "sixteenth": 1 / 16,
+}
 
 N = r"([\d,.e^-]*\d)"
 """A number: 4,096 or 0.05 or 1e-5 or 2^20."""
@@ -98,13 +107,33 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/metric-and-search", rf"The last {N} are averaged", descent.N_AVERAGED),
     ("design/metric-and-search", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
     ("design/metric-and-search", rf"many outputs, {N} for ridge", regions.RIDGE_REGION_ROWS),
-    ("design/metric-and-search", rf"for ridge\) {N} splits", regions.FOLDS),
-    ("design/metric-and-search", rf"Of more rows a {W} is held out", regions.HELD_OUT),
-    ("design/metric-and-search", rf"{N} rows in all decide on the weights", choice.FEW_ROWS),
-    ("design/metric-and-search", rf"of many rows {N} on the width and C", choice.MANY_ROWS),
+    ("design/metric-and-search", rf"in up to {N} splits", regions.FOLDS),
+    ("design/metric-and-search", rf"as far as {N} rows go", choice.FEW_ROWS),
+    ("design/metric-and-search", rf"of more rows there are up to {W}\.", choice.MOST_SPLITS),
+    ("design/metric-and-search", rf"From {N} rows on there is one split", choice.FEW_ROWS // 2 + 1),
+    ("design/metric-and-search", rf"one split: a {W} is held out", regions.HELD_OUT),
+    ("design/metric-and-search", rf"or up to a {W} where", regions.MOST_HELD_OUT),
+    ("design/metric-and-search", rf"that is fewer than {N} rows", choice.ENOUGH_HELD_OUT),
+    ("design/metric-and-search", rf"other than the usual by {N}\.", score.CLEAR),
+    ("design/metric-and-search", rf"lower by {N} decides", score.CLEAR_LOSS),
+    ("design/metric-and-search", rf"Above {N} rows only rbf", machine.MOST_HEAVY_ROWS),
+    ("design/metric-and-search", rf"an entry {N} deviations", choice.HEAVY_TAIL),
+    ("design/metric-and-search", rf"must save {N} % of the error", 100 * choice.LEAST_GAIN),
+    ("design/metric-and-search", rf"at least a {W} of the held-out rows is wrong", choice.OVERLAP),
+    ("design/metric-and-search", rf"an error of {N} or more", choice.MUCH_OVERLAP),
+    ("guide/metric", rf"at least a {W} of the rows is wrong", choice.OVERLAP),
+    ("guide/metric", rf"by {N} % of the error", 100 * choice.LEAST_GAIN),
+    ("design/metric-and-search", rf"and at most {N} rows, candidates", choice.WHOLE_ROWS),
+    ("design/metric-and-search", rf"tell apart by {N} standard errors", score.DECIDED),
+    ("design/metric-and-search", rf"does so every {N} steps", descent.KEPT_STEPS),
+    ("design/metric-and-search", rf"take no more\s+than {N} MB", search.KEPT_BYTES / MEGABYTE),
+    ("design/metric-and-search", rf"{N} rows in all decide between candidates", choice.FEW_ROWS),
+    ("design/metric-and-search", rf"\({N} where there are more than", choice.MORE_ROWS),
+    ("design/metric-and-search", rf"where there are more than {N}\)", choice.WHOLE_ROWS),
+    ("design/metric-and-search", rf"of many rows {N} on the last width and C", choice.MANY_ROWS),
     ("design/metric-and-search", rf"in factors of {N} \(gamma\)", lattice.WIDTH_STEP),
     ("design/metric-and-search", rf"and {N} \(C\)", lattice.C_STEP),
-    ("design/metric-and-search", rf"begins at {W} widths", len(choice.STARTS)),
+    ("design/metric-and-search", rf"begins at {W} widths", len(search.STARTS)),
     ("design/metric-and-search", rf"on at least {N} dense rows", metric.FEWEST_ROWS),
     ("design/metric-and-search", rf"its centres, at most {N} entries", descent.MOST_ENTRIES),
     ("design/metric-and-search", rf"\(or {N} centres of very wide", descent.FEWEST_COLS),
@@ -176,8 +205,11 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("guide/metric", rf"step draws {N} rows", descent.N_ROWS),
     ("guide/metric", rf"There are {N} steps", descent.N_STEPS),
     ("guide/metric", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
-    ("guide/metric", rf"there are {W} splits", regions.FOLDS),
-    ("guide/metric", rf"one {W} of the rows is held out", regions.HELD_OUT),
+    ("guide/metric", rf"there are up to {W} splits", regions.FOLDS),
+    ("guide/metric", rf"between one {W} of the rows", regions.HELD_OUT),
+    ("guide/metric", rf"of the rows and one {W} is", regions.MOST_HELD_OUT),
+    ("guide/metric", rf"is better by {N} standard errors", score.CLEAR),
+    ("guide/metric", rf"On more than {N} rows", machine.MOST_HEAVY_ROWS),
     ("guide/metric", rf"widths in factors of {N} and", lattice.WIDTH_STEP),
     ("guide/metric", rf"C in factors of {N},", lattice.C_STEP),
     ("guide/metric", rf"up to {N} centres", descent.N_COLS),

@@ -8,7 +8,6 @@ import textwrap
 
 import pytest
 
-
 KINDS = ("model files", "checkpoints", "power cuts", "concurrent writers")
 
 

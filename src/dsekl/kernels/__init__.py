@@ -72,7 +72,8 @@ def resolve(kernel: KernelLike) -> Kernel:
     """Return the kernel that a name, a kernel object or a Python callable stands for."""
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
-            raise ValueError(f"kernel={kernel!r} is not known; choose one of {', '.join(sorted(_BY_NAME))}")
+            # "auto" is the estimators' word for a kernel that the data choose.
+            raise ValueError(f"kernel={kernel!r} is not known; choose one of {', '.join(sorted(['auto', *_BY_NAME]))}")
         return _BY_NAME[kernel]
     if isinstance(kernel, VectorKernel | ObjectKernel | Precomputed):
         return kernel

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo docs test test-all test-floors test-newest bench lint clean
+.PHONY: demo docs test suite test-all test-floors test-newest fuzz bench lint clean
 
 # A marker per extra: a change of pyproject.toml installs again, nothing else does.
 .venv/.installed-%: pyproject.toml
@@ -17,9 +17,13 @@ demo: .venv/.installed-demo  ## the paper's XOR problem, and two real tables aga
 docs: .venv/.installed-docs  ## the site, in build/docs/index.html; the examples are run, warnings are errors
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto -d build/doctrees docs build/docs
 
-test: .venv/.installed-test lint  ## everything that CI runs
+test: .venv/.installed-test  ## everything that CI runs, side by side
+	touch .venv/.installed-docs  # what tests need includes it
+	$(MAKE) --jobs lint suite docs
+
+suite: .venv/.installed-test
+	$(BIN)/python -m tests.warm_up  # or each worker would compile the same functions
 	$(BIN)/python -m pytest -n auto -m "not slow"
-	$(MAKE) docs
 
 test-all: .venv/.installed-test lint  ## the slow tests too; those on real data need DSEKL_DATA
 	$(BIN)/python -m pytest -n auto
@@ -34,6 +38,9 @@ test-newest:  ## the tests with the newest versions that there are, in an enviro
 	$(PYTHON) -m venv --clear build/newest
 	build/newest/bin/pip install --quiet --upgrade --editable '.[suite]'
 	NUMBA_CACHE_DIR=build/newest/numba build/newest/bin/python -m pytest -n auto -m "not slow" tests
+
+fuzz: .venv/.installed-test  ## forged files and kills by the thousand: FUZZ="--seed 1 --scale 0.1 --only checkpoints"
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """Kill the fits of ``problems.SOLVERS`` with SIGKILL at random moments, take them up again, and compare their models.
 
-``python -m tests.killing NAME KILLS FOLDER`` forks a process for each part of the run, so that only the first has to
-load and compile anything.
+``python -m tests.killing KILLS FOLDER NAME ...`` forks a process for each part of each run, so that only the first has
+to load and compile anything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def compare(folder: Path, straight: Any) -> None:
         path.unlink()
 
 
-def main(name: str, n_kills: int, folder: Path) -> None:
+def kill(name: str, n_kills: int, folder: Path) -> None:
+    """Kill one fit so many times, over as many runs as that takes."""
     rng = random.Random(0)
     straight = SOLVER[name].fit()
     started = time.perf_counter()
@@ -64,8 +65,9 @@ def main(name: str, n_kills: int, folder: Path) -> None:
             finished += 1
     assert os.waitpid(fork(name, folder), 0)[1] == 0
     compare(folder, straight)
-    print(f"{finished + 1} runs to their end, {kills} kills")
+    print(f"{name}: {finished + 1} runs to their end, {kills} kills", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+    for name in sys.argv[3:]:
+        kill(name, int(sys.argv[1]), Path(sys.argv[2]))

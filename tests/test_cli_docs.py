@@ -96,7 +96,7 @@ def test_the_help_lists_what_the_library_knows() -> None:
 
 def test_every_parameter_in_a_message_has_an_option() -> None:
     assert set(o.OPTION_OF) == set(messages.PARAMETERS)
-    options = {name for option in COMMANDS["fit"].params for name in option.opts}
+    options = {name for command in ("fit", "convert") for option in COMMANDS[command].params for name in option.opts}
     assert set(o.OPTION_OF.values()) <= options
 
 
@@ -111,7 +111,7 @@ def test_the_defaults_of_fit_are_those_of_the_readers() -> None:
 
 
 def test_features_are_ranked_whatever_weights_won() -> None:
-    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(features=["a", "b"]))
+    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(feature=["a", "b"].__getitem__))
     shares = np.array([0.25, 0.75])
     for weights in ("learned", "equal"):
         model: Any = SimpleNamespace(metric_=weights, feature_importances_=shares)

@@ -12,6 +12,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import dsekl
+from dsekl.cli import predict
+from dsekl.data import replaced_folder
+from dsekl.data.folder import read_folder
 
 BAD = [
     (b"", "train.csv: is empty"),
@@ -191,6 +194,7 @@ HOSTILE = "[/red] bad100.csv:100: [bold]x \x1b[31m\x07\u202e"
 
 def test_messages_are_printed_as_they_are_and_do_nothing_to_a_terminal(run: Any, tmp_path: Path) -> None:
     path = tmp_path / f"{HOSTILE}.csv"
+    path.parent.mkdir()
     path.write_text("a,y\n1,2\n3\n")
     result = run("fit", path, "-t", "y", "-m", tmp_path / "m")
     assert result.code == 2
@@ -230,6 +234,29 @@ def test_a_recipe_that_does_not_fit_its_model_is_refused(run: Any, bought: Path,
         assert "corrupted" in result.err
 
 
+def test_predictions_are_escaped_on_a_terminal_and_data_in_a_pipe(
+    run: Any, bought: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (bought / "test.csv").read_text().splitlines()
+    (tmp_path / "new.csv").write_text(f"{text[0]}\n\x1b[31m{text[1]}\n")
+    arguments = ["predict", bought / "m.dsekl", tmp_path / "new.csv", "--keep", "id"]
+    assert "\x1b[31m" in run(*arguments).out
+    monkeypatch.setattr(predict.sys.stdout, "isatty", lambda: True, raising=False)
+    shown = run(*arguments).out
+    assert "\x1b[31m" not in shown
+    assert "\\x1b[31m" in shown
+
+
+def test_a_folder_that_a_kill_left_aside_is_not_overwritten_unasked(run: Any, bought: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    assert run("convert", bought / "train.csv", folder, "-t", "buys").code == 0
+    folder.rename(tmp_path / f"{replaced_folder._prefix(folder)}01234567.old")
+    result = run("convert", bought / "train.csv", folder, "-t", "buys")
+    assert result.code == 2
+    assert "already exists (use --force to overwrite)" in result.err
+    assert read_folder(folder)[0].n_rows == 300
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "npy"])
 def test_large_ids_and_labels_keep_their_digits(run: Any, tmp_path: Path, form: str) -> None:
     import numpy as np
@@ -243,7 +270,7 @@ def test_large_ids_and_labels_keep_their_digits(run: Any, tmp_path: Path, form: 
     elif form == "parquet":
         frame.to_parquet(path)
     else:
-        np.save(path, frame.to_numpy())
+        np.save(path, np.ascontiguousarray(frame.to_numpy()))
     kept = "1" if form == "npy" else "id"
     model = ["-m", tmp_path / "m", "--gamma", "0.1", "-C", "10", "--validation", "0"]
     assert run("fit", path, "-t", "-1", "--ignore", kept, *model).code == 0

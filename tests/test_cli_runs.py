@@ -123,7 +123,9 @@ def whole(noise: Path) -> Any:
     return dsekl.load(model)
 
 
-@pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
 def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
     noise: Path, whole: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: signal.Signals, code: int
 ) -> None:
@@ -136,8 +138,10 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
     process.send_signal(sign)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == code
-    assert model.exists() == (sign == signal.SIGINT)
-    assert ("resume with the same command and --resume" in printed) == (sign == signal.SIGINT)
+    assert model.exists() == (sign != signal.SIGKILL)
+    assert ("resume with the same command and --resume" in printed) == (sign != signal.SIGKILL)
+    if sign != signal.SIGKILL:
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["m.dsekl", "run.ckpt"]
     assert run(["info", str(checkpoint), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "checkpoint"
     assert run(arguments) == 2
@@ -147,7 +151,10 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
     assert np.array_equal(dsekl.load(model).support_, whole.support_)
 
 
-def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_while_a_file_is_read_writes_nothing_but_a_word(
+    tmp_path: Path, sign: signal.Signals, code: int
+) -> None:
     os.mkfifo(tmp_path / "train.csv")  # a file whose rows never come
     process = subprocess.Popen(
         [*COMMAND, "fit", str(tmp_path / "train.csv"), "-t", "y", "-m", str(tmp_path / "m.dsekl")],
@@ -155,12 +162,69 @@ def test_ctrl_c_while_a_file_is_read_writes_nothing(tmp_path: Path) -> None:
     )  # fmt: skip
     handle = os.open(tmp_path / "train.csv", os.O_WRONLY)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sign)
     _, printed = process.communicate(timeout=60)
     os.close(handle)
-    assert process.returncode == 130
-    assert "Traceback" not in printed
-    assert not (tmp_path / "m.dsekl").exists()
+    assert (process.returncode, printed) == (code, "note: stopped\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["train.csv"]
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_prints_no_traceback() -> None:
+    """From the moment that our first line runs; before that it is Python's own start."""
+    code = "import dsekl.__main__ as m; print(flush=True); m.main()"
+    for delay in (0.0, 0.03, 0.1, 0.2, 0.4):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "info", "nothing"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(delay + 0.005)
+        process.send_signal(signal.SIGINT)
+        _, printed = process.communicate(timeout=60)
+        assert "Traceback" not in printed
+        assert process.returncode in (130, -signal.SIGINT, 2)  # 2: there is no such file, and the signal came late
+
+
+def test_a_job_in_the_background_heeds_sigterm(tmp_path: Path) -> None:
+    """Shells let such jobs ignore Ctrl-C, and SIGTERM is what ends them."""
+    os.mkfifo(tmp_path / "train.csv")
+    process = subprocess.Popen(
+        [*COMMAND, "fit", str(tmp_path / "train.csv"), "-t", "y", "-m", str(tmp_path / "m")],
+        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )  # fmt: skip
+    handle = os.open(tmp_path / "train.csv", os.O_WRONLY)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    _, printed = process.communicate(timeout=60)
+    os.close(handle)
+    assert (process.returncode, printed) == (143, "note: stopped\n")
+
+
+def test_a_terminal_that_is_closed_ends_no_fit(tmp_path: Path) -> None:
+    """With nohup, that is: the terminal's end is ignored, and the progress bar has nowhere to go."""
+    code = """
+import os, pty, sys, time
+from dsekl.runs import Progress
+end, other = pty.openpty()
+os.dup2(other, 2)
+os.close(other)
+assert sys.stderr.isatty()
+before = sys.stdout, sys.stderr
+with Progress(1, 10, "fit") as bar:
+    for done in range(10):
+        bar.advance(done, "far away")
+        time.sleep(0.11)
+        if done == 4:
+            assert b"far away" in os.read(end, 65536)
+            os.close(end)
+assert (sys.stdout, sys.stderr) == before
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n")
 
 
 def test_a_terminal_has_colours_unless_told_otherwise() -> None:
@@ -213,3 +277,26 @@ def test_a_forecast_follows_the_gap() -> None:
     assert forecast.seconds_left(2.5) == pytest.approx(0.5)
     forecast.observe(3.0, 0.2, 0.01)
     assert forecast.seconds_left(3.0) == 0.0
+
+
+def test_ctrl_c_inside_a_callback_is_not_lost() -> None:
+    """Compilers call back into Python from where no exception can come out."""
+    code = """
+import ctypes, signal, time
+from dsekl.cli.signals import heeded_requests
+heard = []
+
+@ctypes.CFUNCTYPE(None)
+def callback():
+    heard.append("callback")
+    signal.raise_signal(signal.SIGINT)
+
+with heeded_requests():
+    try:
+        callback()
+        time.sleep(30)
+    except KeyboardInterrupt:
+        print(heard, "stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['callback'] stopped\n", "")

@@ -13,7 +13,7 @@ import pytest
 from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses, metric
 from dsekl.cli import options
 from dsekl.cli.app import FAILED
-from dsekl.data import column_encodings, recipe, table, target
+from dsekl.data import column_encodings, lines, npy_header, recipe, table, target
 from dsekl.estimators import inputs, parameters
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.gram import columns, dense, sparse, stored_points, tree
@@ -31,6 +31,7 @@ from dsekl.search import lattice, regions
 from dsekl.solvers import DualAscent, block_gradient, shared_memory
 from dsekl.solvers.dual import acceleration, ascent, shrinking
 from dsekl.tuning import candidate, halving
+from tests.fuzz import data_files, folders, journals
 from tests.hops import MAIN_LINE, hops
 
 ROOT = Path(__file__).parent.parent
@@ -156,6 +157,13 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/data-and-cli", rf"exit codes 0 success, {N} the run", FAILED),
     ("design/data-and-cli", rf"at most {N} entries and", table.CELLS),
     ("design/data-and-cli", rf"entries and {N} rows", table.MOST_ROWS),
+    ("design/data-and-cli", rf"A line has at most {N} bytes", lines.LONGEST_LINE),
+    ("design/data-and-cli", rf"a table {N} columns", table.MOST_COLUMNS),
+    ("design/data-and-cli", rf"an npy header {N} bytes", npy_header.LONGEST_HEADER),
+    ("design/data-and-cli", rf"beyond {N}, whose squares overflow", column_encodings.LARGEST),
+    ("design/data-and-cli", rf"reads {N} damaged and forged files", data_files.COUNT),
+    ("design/data-and-cli", rf"forged files, {N} folders", folders.COUNT),
+    ("design/data-and-cli", rf"folders and {N} journals", journals.COUNT),
     ("design/data-and-cli", rf"encoded: {N} categories", recipe.Options().max_categories),
     ("design/data-and-cli", rf"each with {N} training rows", column_encodings.MIN_FREQUENCY),
     ("design/data-and-cli", rf"up to {N} different integers", target.MOST_INFERRED_CLASSES),

@@ -294,3 +294,78 @@ def test_the_forging_itself_changes_nothing(folder: Path) -> None:
     for case in OF_FILES:
         going_on(case, folder, lambda run: None)
     going_on(SOLVER["dual"], folder, lambda run: put_state(run, within_an_epoch()))
+
+
+def in_state(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda run: run["state"].update({name: value})
+
+
+def in_settled(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda run: run["settled"].update({name: value})
+
+
+def in_monitor(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda run: run["monitor"].update({name: value})
+
+
+def changed_array(name: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], None]:
+    return lambda run: run["state"].update({name: change(run["state"][name])})
+
+
+def changed_generator(**parts: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda run: run["state"]["rng"].update(parts)
+
+
+IMPOSSIBLE: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
+    ("dual", "C", in_settled("C", -1.0)),
+    ("dual", "C", in_settled("C", 2.0)),
+    ("dual", "gamma", in_settled("gamma", 4.0)),
+    ("dual", "gamma", in_settled("gamma", -4.0)),
+    ("dual", "whole", in_settled("whole", False)),
+    ("dual", "C", in_state("C", 2.0)),
+    ("dual", "epoch", in_state("epoch", -5)),
+    ("dual", "epoch", in_state("epoch", 10**15)),
+    ("dual", "size", in_state("size", 0)),
+    ("dual", "size", in_state("size", 10**9)),
+    ("dual", "active", in_state("size", 5)),
+    ("dual", "threshold", in_state("threshold", -1.0)),
+    ("dual", "threshold", in_state("threshold", float("inf"))),
+    ("dual", "scale", in_state("scale", float("inf"))),
+    ("dual", "evaluations", in_state("evaluations", -1)),
+    ("dual", "rank", changed_array("rank", np.zeros_like)),
+    ("dual", "diagonal", changed_array("diagonal", np.zeros_like)),
+    ("dual", "coef", changed_array("coef", lambda coef: coef + 1e6)),
+    ("dual", "F", changed_array("F", lambda F: F + 1e6)),
+    ("dual", "rng", changed_generator(uinteger=2**40)),
+    ("dual", "rng", changed_generator(has_uint32=5)),
+    ("dual", "rng", changed_generator(state={"state": -1, "inc": 1})),
+    ("ridge", "past_coef", changed_array("past_coef", lambda past: past[:-1])),
+    ("shared memory", "rate", in_state("rate", 0.0)),
+    ("shared memory", "rate", in_state("rate", -1.0)),
+    ("shared memory", "G", changed_array("G", np.zeros_like)),
+    ("averaged", "unit", in_state("unit", 0.0)),
+    ("averaged", "cap", in_state("cap", -1.0)),
+    ("averaged", "late", in_state("late", None)),
+    ("averaged", "coef", changed_array("coef", lambda coef: coef + 1e300)),
+    ("averaged", "first_epoch", in_monitor("first_epoch", -1)),
+    ("averaged", "history", in_monitor("history", [])),
+    ("averaged", "history", in_monitor("history", [{"epoch": "x"}, {"epoch": 2}])),
+    ("averaged", "reason", in_monitor("reason", "because")),
+    ("averaged", "best_error", in_monitor("best_error", 0.5)),
+    ("averaged", "earlier_seconds", in_monitor("earlier_seconds", float("inf"))),
+    ("averaged", "seed", lambda run: run.update(seed=-1)),
+    ("averaged", "settled", lambda run: run.update(settled=None)),
+]
+
+
+@pytest.mark.parametrize(("solver", "field", "change"), IMPOSSIBLE, ids=[f"{s}-{f}" for s, f, _ in IMPOSSIBLE])
+def test_a_number_that_no_run_can_have_is_named(solver: str, field: str, change: Any, folder: Path) -> None:
+    with pytest.raises(ModelFileError, match=field) as caught:
+        going_on(SOLVER[solver], folder, change)
+    assert str(caught.value).startswith(f"{folder / 'forged.ckpt'}: ")
+
+
+def test_a_run_that_cannot_go_on_blames_the_file_it_came_from(folder: Path) -> None:
+    """Each number could be; together they overflow, and the error of the solver would blame the user's settings."""
+    with pytest.raises(ModelFileError, match=r"going on from it failed .*if a fit from the start fails as well"):
+        going_on(SOLVER["averaged"], folder, lambda run: run["state"].update(unit=1e308, cap=1e308))

@@ -253,9 +253,9 @@ SAVED = {
         ("encoder.columns.1.levels", [1]), ("encoder.columns.1.levels", []), ("encoder.columns.1.kind", "number"),
         ("encoder.left_out", ["c"]), ("encoder.left_out", {"c": 5}), ("encoder.left_out", {"a": "x"}),
         ("target.classes", [0]), ("target.classes", [0, 0]), ("target.classes", [0, "1"]),
-        ("target.classes", [0, True]), ("target.classes", [0, 2**64]), ("target.classes", list(range(1001))), ("target.name", "a"),
-        ("layout", None), ("layout.names", ["a", "b"]), ("layout.names", ["a", "a", "b", "c", "y"]),
-        ("layout.has_header", None), ("layout.target", 7),
+        ("target.classes", [0, True]), ("target.classes", [0, 2**64]), ("target.classes", list(range(1001))),
+        ("target.name", "a"), ("layout", None), ("layout.names", ["a", "b"]),
+        ("layout.names", ["a", "a", "b", "c", "y"]), ("layout.has_header", None), ("layout.target", 7),
     ],
 )  # fmt: skip
 def test_a_forged_recipe_is_refused_with_its_file(place: str, value: Any) -> None:

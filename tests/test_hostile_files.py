@@ -10,6 +10,7 @@ import resource
 import struct
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -261,3 +262,114 @@ def test_other_peoples_safetensors_are_told_apart(tmp_path: Path) -> None:
     save_file({"weights": np.zeros(3)}, tmp_path / "net.safetensors")
     with pytest.raises(ModelFileError, match="a safetensors file, but not of dsekl"):
         dsekl.load(tmp_path / "net.safetensors")
+
+
+def forged_model(
+    tmp_path: Path, header_of: Callable[[dict[str, Any]], None], arrays_of: Callable[[dict[str, Any]], None], X: Any
+) -> Path:
+    """Return the file of a small model, changed by someone who makes the checksums right again."""
+    path, rng = tmp_path / "m.dsekl", np.random.RandomState(0)
+    model = dsekl.DSEKLClassifier(gamma=1.0, random_state=rng, max_epochs=3, early_stopping=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, X[:, 0] > 0).save(path)
+    header, arrays = dsekl.persistence.read(path)
+    header_of(header)
+    arrays_of(arrays)
+    dsekl.persistence.write(path, header, arrays)
+    return path
+
+
+def put(group: str, name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(header: dict[str, Any]) -> None:
+        header[group][name] = value
+
+    return change
+
+
+def put_position(position: Any) -> Callable[[dict[str, Any]], None]:
+    def change(header: dict[str, Any]) -> None:
+        state = header["parameters"]["random_state"]["random"]["dict"]
+        (inner,) = [part for key, part in state if key == "state"]
+        (pair,) = [pair for pair in inner["dict"] if pair[0] == "pos"]
+        pair[1] = position
+
+    return change
+
+
+def put_entry(name: str, value: float) -> Callable[[dict[str, Any]], None]:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays[name].reshape(-1)[0] = value
+
+    return change
+
+
+def nothing(part: dict[str, Any]) -> None:
+    return None
+
+
+WRONG_MODELS: dict[str, tuple[Any, Any, str]] = {
+    "more features than points have": (put("fitted", "n_features_in_", 1000), nothing, "n_features_in_"),
+    "position of the random state": (put_position(10**9), nothing, "RandomState"),
+    "position below 0": (put_position(-1), nothing, "RandomState"),
+    "NaN among coefficients": (nothing, put_entry("fitted.dual_coef_", np.nan), "dual_coef_"),
+    "huge coefficient": (nothing, put_entry("fitted.dual_coef_", 1e300), "dual_coef_"),
+    "infinite point": (nothing, put_entry("basis.data", np.inf), "norms"),
+    "NaN among points": (nothing, put_entry("basis.data", np.nan), "norms"),
+    "another norm": (nothing, put_entry("basis.norms", 1e6), "norms"),
+    "negative scale": (nothing, put_entry("basis.scale", -1.0), "scale"),
+    "another scale": (nothing, put_entry("basis.scale", 3.0), "gamma_"),
+    "infinite centre": (nothing, put_entry("basis.center", np.inf), "centre"),
+    "huge centre": (nothing, put_entry("basis.center", 1e300), "too large"),
+    "negative gamma": (put("fitted", "gamma_", -1.0), nothing, "gamma_"),
+    "C": (put("fitted", "C_", 0.0), nothing, "C_"),
+    "another attribute": (put("fitted", "note_", 1), nothing, "'note_' is no fitted attribute"),
+    "the model itself": (put("fitted", "model_", 1), nothing, "'model_' is no fitted attribute"),
+    "history": (put("fitted", "history_", [{"dict": [["gap", "x"]]}]), nothing, "history_"),
+    "reason": (put("fitted", "stop_reason_", "because"), nothing, "stop_reason_"),
+    "path to write to": (put("parameters", "checkpoint", "/tmp/x"), nothing, "parameters"),
+    "callbacks": (put("parameters", "callbacks", []), nothing, "parameters"),
+    "degree": (
+        put("parameters", "kernel", {"object": "Polynomial", "settings": {"degree": 10**9, "coef0": 1.0}}),
+        nothing, "degree",
+    ),
+    "solver": (
+        put("parameters", "solver", {"object": "DualAscent", "settings": {"block_size": 1.5}}), nothing, "block_size"
+    ),
+    "budget": (put("basis", "budget", -5), nothing, "budget"),
+    "reach": (put("basis", "reach", -5.0), nothing, "reach"),
+    "classes": (nothing, lambda arrays: arrays.update({"fitted.classes_": np.array([True, False])}), "ascending"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_MODELS)
+def test_a_model_that_cannot_be_is_refused_by_the_field(name: str, tmp_path: Path) -> None:
+    of_header, of_arrays, words = WRONG_MODELS[name]
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    dsekl.load(forged_model(tmp_path, nothing, nothing, X)).predict(X)
+    path = forged_model(tmp_path, of_header, of_arrays, X)
+    with pytest.raises(ModelFileError, match=words) as caught:
+        dsekl.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_truth_values_other_than_0_and_1_are_refused(tmp_path: Path) -> None:
+    """NumPy counts their bytes, and writes past the end of what it has made room for."""
+    active = np.ones(100, dtype=bool)
+    active.view(np.uint8)[:] = 255
+    dsekl.persistence.write(tmp_path / "m", {"kind": "test"}, {"active": active})
+    with pytest.raises(ModelFileError, match=r"'active' holds truth values other than 0 and 1"):
+        dsekl.persistence.read(tmp_path / "m")
+
+
+def test_a_header_of_very_many_values_is_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "m.dsekl"
+    path.write_bytes(forged(FILES[0], lambda text: text[:-1] + ',"more":[' + "[]," * 2**21 + "[]]}"))
+    with pytest.raises(ModelFileError, match="more than 2,097,152 values"):
+        dsekl.load(path)
+
+
+def test_texts_that_would_be_padded_beyond_measure_are_refused() -> None:
+    texts = {"strings": ["x" * 10**5, *[""] * 10**5], "dtype": "<U100000"}
+    with pytest.raises(ValueError, match="far shorter than the longest"):
+        dsekl.persistence.decode(texts, {}, {})

@@ -180,7 +180,7 @@ def _bomb(folder: Path, draw: random.Random) -> bytes:
     """Return a small file that holds a long line, a long row, or many columns."""
     piece = draw.choice([b"1", b",", b"x,", b'","\n', b'"\n"', b" 7:1", b"\n", b"0,\n", b"\xff"])
     # What is read line by line takes a time that grows with the lines.
-    size = draw.choice([2**20, 2**21] if b"\n" in piece else [2**22, 2**25])
+    size = draw.choice([2**18, 2**19] if b"\n" in piece else [2**22, 2**25])
     start = draw.choice([b"", b"a,y\n1,2\n", b"1 1:", b'a,y\n1,"', b"y\n"])
     content = start + piece * size
     return gzip.compress(content[:size], compresslevel=1)

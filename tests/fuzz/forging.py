@@ -33,7 +33,7 @@ STRANGE: list[Any] = [
 ]  # fmt: skip
 
 NUMBERS: list[Callable[[Any], Any]] = [
-    lambda x: -x, lambda x: 0 * x, lambda x: x + 1, lambda x: x - 1, lambda x: x * 1000, lambda x: x / 1000,
+    lambda x: -x, lambda x: 0 * x, lambda x: x + 1, lambda x: x - 1, lambda x: x * 1000, lambda x: x // 1000,
     lambda x: x * 10**30, lambda x: float(x), lambda x: int(x), lambda x: str(x), lambda x: [x], lambda x: 10**18,
     lambda x: {"float": "nan"}, lambda x: {"float": "inf"}, lambda x: x + 0.5, lambda x: 1e-320, lambda x: 10**4000,
     lambda x: True, lambda x: 1e308,
@@ -77,8 +77,9 @@ def nodes(tree: Any) -> Iterator[tuple[Any, Key]]:
 
 
 def change_node(header: Header, arrays: Arrays, rng: random.Random) -> None:
-    """Change one node of the header; the names of its parts are as likely as what is in them."""
-    group = rng.choice(list(header))
+    """Change one node of the header; most often in a part that something is built from."""
+    inner = [name for name in ("parameters", "fitted", "basis", "run", "table") if name in header]
+    group = rng.choice(inner if inner and rng.random() < 0.85 else list(header))
     inside = list(nodes(header[group])) if isinstance(header[group], dict | list) else []
     holder, key = rng.choice([(header, group), *inside] if not inside or rng.random() < 0.1 else inside)
     value = holder[key]
@@ -99,7 +100,10 @@ def change_node(header: Header, arrays: Arrays, rng: random.Random) -> None:
     elif isinstance(value, list) and value and kind < 9:
         change_list(value, rng)
     elif isinstance(value, int | float) and not isinstance(value, bool) and kind < 11:
-        holder[key] = rng.choice(NUMBERS)(value)
+        try:
+            holder[key] = rng.choice(NUMBERS)(value)
+        except (OverflowError, ValueError):  # of a number that was forged before
+            holder[key] = 0
     else:
         holder[key] = copy.deepcopy(rng.choice(STRANGE))
 

@@ -16,13 +16,14 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import dsekl
 from dsekl import persistence
 from dsekl.__main__ import main
 from dsekl.estimators.files import describe
@@ -77,19 +78,17 @@ ROUND = [case for case in CASES for _ in range(SHARES[case.name])]
 """The cases of twenty trials."""
 
 
-def prepare(folder: Path) -> None:
-    """Write the data, run each command once without a kill, and note what it leaves and how long it takes.
-
-    This also loads and compiles all that the trials need, in the process that they are forked from.
-    """
-    for name, n_rows in (("train", 1_500), ("few", 150), ("long", 30_000)):
+def prepare(folder: Path, cases: Sequence[Case] = CASES) -> None:
+    """Write the data, run each command without a kill, and note what it leaves and how long it takes."""
+    for name, n_rows in (("train", 600), ("few", 150), ("long", 30_000)):
         _write_rows(folder / f"{name}.csv", n_rows)
     left = folder / "left"
     left.mkdir()
     model = ["fit", folder / "few.csv", "-t", "y", "-m", folder / "m.dsekl", "--gamma", 1, "-C", 1]
     assert _wait(_start(model, folder)) == 0, _printed(folder)
     times = {}
-    for case in CASES:
+    dsekl.DSEKLClassifier(n_jobs=2).fit(*_rows(150))  # what is loaded and compiled here, forked processes have
+    for case in cases:
         work = folder / f"whole-{case.name}"
         work.mkdir()
         assert _wait(_start(case.arguments(folder, work), work)) == 0, _printed(work)  # which compiles
@@ -235,9 +234,13 @@ def _clear(work: Path) -> None:
     work.mkdir()
 
 
-def _write_rows(path: Path, n_rows: int) -> None:
-    """Write rows of which the first two columns tell the label, more or less."""
+def _rows(n_rows: int) -> tuple[Any, Any]:
+    """Return rows of which the first two columns tell the label, more or less."""
     rng = np.random.default_rng(n_rows)
     X = rng.standard_normal((n_rows, 5))
-    y = (X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n_rows) > 0).astype(int)
+    return X, (X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n_rows) > 0).astype(int)
+
+
+def _write_rows(path: Path, n_rows: int) -> None:
+    X, y = _rows(n_rows)
     np.savetxt(path, np.column_stack([X, y]), delimiter=",", fmt="%.5g", header="a,b,c,d,e,y", comments="")

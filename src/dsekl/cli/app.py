@@ -91,6 +91,8 @@ def _run(step: Callable[[], None]) -> int:
         step()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0
+    except KeyboardInterrupt:  # before the command has begun, or after its end
+        return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as in "dsekl ... | head"
         discard(sys.stdout)
         return FAILED

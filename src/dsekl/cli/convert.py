@@ -12,6 +12,7 @@ import typer
 from dsekl.data import open_table
 from dsekl.data.folder import is_replaceable, write_folder
 from dsekl.data.recipe import learn
+from dsekl.data.replaced_folder import restore_folder
 
 from . import options as o
 from .console import Output, UsageError, pairs
@@ -48,6 +49,7 @@ def convert(
     The file is read twice in chunks: memory does not grow with the number of rows.
     """
     output = Output(as_json, quiet)
+    restore_folder(folder)  # a kill may have left it aside
     if folder.exists() and not force:
         raise UsageError(f"{folder}: already exists (use --force to overwrite)")
     if folder.exists() and not is_replaceable(folder):

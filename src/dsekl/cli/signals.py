@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,10 @@ INTERRUPTED = 128 + signal.SIGINT
 
 REQUESTS = (signal.SIGTERM, signal.SIGHUP) if os.name == "posix" else (signal.SIGTERM,)
 """From the system or a batch queue, and from a terminal that is closed."""
+
+
+PAUSE = 0.05
+"""Seconds until a request that got lost is repeated."""
 
 
 class Request:
@@ -35,6 +40,13 @@ class Request:
         else:  # Ctrl-C is ignored, as it is for jobs in the background
             raise KeyboardInterrupt
 
+    def repeat(self, lost: sys.UnraisableHookArgs) -> None:
+        """Ask once more, a little later, if an exception got lost in a callback: compilers have such."""
+        if lost.exc_type is KeyboardInterrupt:
+            threading.Timer(PAUSE, os.kill, (os.getpid(), self.number or signal.SIGINT)).start()
+        else:
+            sys.__unraisablehook__(lost)
+
     def exit_code(self, code: int) -> int:
         """Return the exit code, which tells the signal where there was one."""
         return 128 + self.number if code == INTERRUPTED and self.number is not None else code
@@ -46,10 +58,13 @@ def heeded_requests() -> Iterator[Request]:
     request = Request()
     in_main_thread = threading.current_thread() is threading.main_thread()
     taken = [number for number in REQUESTS if in_main_thread and signal.getsignal(number) is signal.SIG_DFL]
+    hook = sys.unraisablehook
     for number in taken:
         signal.signal(number, request.note)
+    sys.unraisablehook = request.repeat
     try:
         yield request
     finally:
+        sys.unraisablehook = hook
         for number in taken:
             signal.signal(number, signal.SIG_DFL)

@@ -7,6 +7,8 @@ connection; what scikit-learn bundles and what is made up needs neither. Labels 
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .errors import DataFileError
 
 FOLDER_VARIABLE = "DSEKL_DATA"
 
@@ -100,10 +104,14 @@ def _from_folder(name: str) -> Raw | None:
     path = None if folder is None else Path(folder) / f"{name}.npz"
     if path is None or not path.exists():
         return None
-    with np.load(path, allow_pickle=False) as arrays:
-        if "X" not in arrays or "y" not in arrays:
-            raise ValueError(f"{path} holds the arrays {', '.join(arrays)}; it needs X and y")
-        return arrays["X"], arrays["y"]
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if "X" in arrays and "y" in arrays:
+                return arrays["X"], arrays["y"]
+            held = ", ".join(arrays)
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataFileError(path, f"cannot be read ({error})") from error
+    raise DataFileError(path, f"holds the arrays {held}; it needs X and y")
 
 
 def _fetched(name: str, source: Source) -> Raw:

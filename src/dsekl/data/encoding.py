@@ -147,7 +147,8 @@ def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
         column = chunk.column(name)
         if isinstance(column, np.ndarray):
             continue
-        values = [field for field in column if not is_missing(field)]
-        if values and 2 * sum(map(is_number, values)) <= len(values):
+        present = {field: count for field, count in Counter(column).items() if not is_missing(field)}
+        numeric = sum(count for field, count in present.items() if is_number(field))
+        if present and 2 * numeric <= sum(present.values()):
             categorical.add(name)
     return frozenset(categorical)

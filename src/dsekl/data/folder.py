@@ -75,13 +75,22 @@ def read_folder(folder: Path) -> tuple[Recipe, NDArray[Any], NDArray[Any]]:
     """Return the recipe, X mapped into memory, and y (codes of the classes, or numbers); all of it is checked."""
     with _reading(folder):
         while True:
-            before = os.stat(folder)
+            before = _identity(folder)
             try:
                 return _read(folder)
             except FileNotFoundError:
                 restore_folder(folder)  # which waits for whoever is replacing it
-                if os.path.samestat(before, os.stat(folder)):
+                if _identity(folder) in (None, before):
                     raise
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells a folder from the one that replaces it, None if there is none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_ino, found.st_ctime_ns
 
 
 def _read(folder: Path) -> tuple[Recipe, NDArray[Any], NDArray[Any]]:

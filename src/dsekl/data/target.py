@@ -141,9 +141,10 @@ def _column(chunk: Chunk | SparseChunk, name: str) -> Column:
 
 def _present_text(chunk: Chunk | SparseChunk, name: str) -> list[str]:
     values = as_text(_column(chunk, name))
-    if None in values:
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
         raise _missing(chunk.where, values.index(None), name)
-    return [str(value) for value in values]
+    return present
 
 
 def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -179,8 +178,9 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
             )
         codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         if self.class_weight is not None:
-            per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels[counted])
-            weights = weights * per_class[codes]
+            weights = weights * inputs.class_weights(self.class_weight, self.classes_, labels[counted])[codes]
+            if (np.bincount(codes, weights) > 0).sum() < 2:
+                raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
         examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
         self._train(loss, examples, labels, sample_weight)
         return self

@@ -20,6 +20,7 @@ from dsekl.models import Model, storage
 from dsekl.models.savable import SETTINGS
 from dsekl.persistence import Location, ModelFileError, checking, decoded
 from dsekl.runs.fields import checked
+from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
 from .classifier import DSEKLClassifier
@@ -59,8 +60,8 @@ def read(path: Location, kernel: KernelLike | None = None) -> Saved:
             path, f"it is a {header.get('kind')}, no model; dsekl.estimators.files.describe tells more"
         )
     with checking(path):
+        _check_labels(header)
         checked(str | None, header["own_kernel"], {}, "own_kernel")
-        checked(Mapping[str, Any] | None, header["table"], {}, "table")
         if header["own_kernel"] is None and kernel is not None:
             raise ModelFileError(path, f"kernel={kernel!r} is not wanted: the model has its kernel in the file")
         if header["own_kernel"] is not None and kernel is None:
@@ -98,18 +99,28 @@ def describe(path: Location) -> dict[str, Any]:
     """
     header, arrays = persistence.read(path)
     with checking(path):
+        _check_labels(header)
         for group in GROUPS:
             header[group] = decoded(header.get(group, {}), arrays, SETTINGS)
         history = header["fitted"].pop("history_", []) or (header["run"].get("monitor") or {}).pop("history", [])
+        checked(list[dict[str, Figure]], history, {}, "the history")
         listed = {"path": os.fspath(path), "bytes": os.path.getsize(path), **header}
         listed["last_epoch"] = history[-1] if history else None
         return {name: _listed(value) for name, value in listed.items() if value != {}}
 
 
+def _check_labels(header: dict[str, Any]) -> None:
+    """Raise ValueError for what a file says of itself, beside its content, in a form that cannot be shown."""
+    for name in ("kind", "library", "class"):
+        checked(str, header[name], {}, name)
+    checked(Mapping[str, Any], header["provenance"], {}, "provenance")
+    checked(Mapping[str, Any] | None, header.get("table"), {}, "table")
+
+
 def _listed(value: Any) -> Any:
     """Return a value as a reader wants to see it."""
     if isinstance(value, np.ndarray):
-        return value.tolist() if value.size <= MOST_LISTED else f"{value.dtype} array of shape {value.shape}"
+        return _listed(value.tolist()) if value.size <= MOST_LISTED else f"{value.dtype} array of shape {value.shape}"
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dict):

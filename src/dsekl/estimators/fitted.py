@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure, Reason
 from dsekl.runs.run import Weights
-from dsekl.solvers.state import Count, Finite, Floats, Form, PerTerm, Positive, PositiveOrInfinite, Range
+from dsekl.solvers.state import (
+    Count,
+    Finite,
+    Floats,
+    Form,
+    PerTerm,
+    Positive,
+    PositiveOrInfinite,
+    Range,
+    can_be_squared,
+)
 
 Places = NDArray[np.intp]
 
@@ -87,9 +97,8 @@ def _labels(classes: Any, n_outputs: int) -> NDArray[Any]:
 def _check_relations(found: Mapping[str, Any], n_features: int | None) -> None:
     """Raise ValueError where attributes that are right by themselves do not fit each other."""
     coef = found["dual_coef_"]
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.square(coef).sum()):
-            raise ValueError("dual_coef_ is too large for its squares to be added up")
+    if not can_be_squared(coef):
+        raise ValueError("dual_coef_ is too large for its squares to be added up")
     if n_features is not None and found["n_features_in_"] != n_features:
         raise ValueError(f"n_features_in_ is {found['n_features_in_']}, and the points have {n_features}")
     if (LABELS in found) == ("intercept_" in found):

@@ -5,14 +5,15 @@ Here it is decided what X is: numbers in an array, in CSR or in a mapped file, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Number, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import Tags, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -41,6 +42,12 @@ from dsekl.rows import (
 )
 
 FLOATS = (np.float64, np.float32)
+
+LARGEST = 1e150
+"""Numbers up to this have squares; the smallest is 1 over it."""
+
+HEAVIEST = 1e30
+"""The largest weight of a row is at most this, and at least 1 over it."""
 
 HELD_SHARE = 4
 """A mapped file that takes less than one part in so many of the memory budget is treated like any other array."""
@@ -71,7 +78,8 @@ def training_data(
             raise ValueError(f"X has shape {square.shape}; kernel='precomputed' needs the square kernel matrix to fit")
         rows = SquareRows(square)
     else:
-        rows = _numbers(estimator, kernel, X, ensure_min_samples=2)
+        rows = numbers = _numbers(estimator, kernel, X, ensure_min_samples=2)
+        _refuse_tiny(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)
     return rows, targets
@@ -90,10 +98,33 @@ def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
 
 def labels(y: ArrayLike) -> NDArray[Any]:
     """Return y as one label per row."""
+    if isinstance(y, list | tuple) or np.asarray(y).dtype == object:
+        _refuse_mixed(y)
     found: NDArray[Any] = column_or_1d(y, warn=True)
     assert_all_finite(found, input_name="y")
     check_classification_targets(found)
     return np.asarray(found)
+
+
+def _refuse_mixed(y: Any) -> None:
+    """Refuse labels that are not all texts or all numbers, and integers that an array would round."""
+    first: dict[str, object] = {}
+    for label in y:
+        kind = "text" if isinstance(label, str) else "number" if isinstance(label, Number | np.bool_) else "other"
+        if label is None:
+            raise ValueError("y holds None; leave such rows out, or give them a label")
+        if kind != "other":
+            first.setdefault(kind, label)
+    if len(first) > 1:
+        raise ValueError(
+            f"y holds labels of different types, such as {first['number']!r} and {first['text']!r}; make all of them "
+            "texts, or all of them numbers"
+        )
+    whole = [label for label in y if isinstance(label, int)]
+    if whole and np.asarray(whole).dtype.kind not in "biu":
+        raise ValueError(
+            f"y holds integers from {min(whole)} to {max(whole)}, which no type of 64 bits holds; give them as texts"
+        )
 
 
 def real_targets(y: ArrayLike) -> NDArray[np.float64]:
@@ -111,7 +142,21 @@ def row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float
     weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
+    heaviest = float(weights.max())
+    if not 1.0 / HEAVIEST <= heaviest <= HEAVIEST:
+        raise ValueError(f"sample_weight holds {heaviest:.3g} as its largest; divide the weights by a constant")
     return weights
+
+
+def class_weights(given: Mapping[Any, float] | str, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the weight of each class."""
+    for label, weight in given.items() if isinstance(given, Mapping) else ():
+        if not (isinstance(weight, Real) and 0 <= weight <= HEAVIEST):
+            raise ValueError(
+                f"class_weight={given!r} gives class {label!r} the weight {weight!r}; weights must be finite, at "
+                "least 0, e.g. 2.0"
+            )
+    return np.asarray(compute_class_weight(given, classes=classes, y=labels), dtype=np.float64)
 
 
 def with_input_tags(kernel: object, tags: Tags) -> Tags:
@@ -130,6 +175,8 @@ def _counted(rows: Rows) -> NDArray[Any]:
 
 def _objects(X: Any) -> Sequence[Any] | NDArray[Any]:
     objects: Sequence[Any] | NDArray[Any] = X.to_numpy() if hasattr(X, "to_numpy") else X
+    if sparse.issparse(X):
+        objects = X.tocsr()
     return objects
 
 
@@ -144,6 +191,8 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
         rows = CsrRows(values) if sparse.issparse(values) else ArrayRows(values)
     if kernel.pairwise is Pairwise.CHI_SQUARED:
         _refuse_negative(rows)
+    if not isinstance(rows, StoredRows):
+        _refuse_huge(estimator, rows.largest())
     return rows
 
 
@@ -159,7 +208,30 @@ def _stored(estimator: BaseEstimator, X: NDArray[Any], **checks: Any) -> StoredR
                 f"X holds {values[row, column]} in row {part.start + row}, column {column} (counted from 0); leave "
                 "such rows out, or put a number in their place"
             )
+        _refuse_huge(estimator, np.abs(values).max(axis=0))
     return rows
+
+
+def _refuse_tiny(rows: NumberRows) -> None:
+    """Refuse training rows whose squares are all 0: every two rows would be the same to a kernel."""
+    largest = float(rows.largest().max())
+    if 0 < largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"X holds no number larger than {largest:.3g}, too small for squares in float64; multiply X by a constant, "
+            "or put sklearn.preprocessing.StandardScaler before the estimator"
+        )
+
+
+def _refuse_huge(estimator: BaseEstimator, largest: NDArray[np.float64]) -> None:
+    """Refuse numbers whose squares are infinite, of which kernels are made; ``largest`` are those of the columns."""
+    column = int(largest.argmax())
+    if largest[column] > LARGEST:
+        names = vars(estimator).get("feature_names_in_")
+        name = column if names is None else names[column]
+        raise ValueError(
+            f"column {name!r} of X holds {largest[column]:.3g}, too large for squares in float64; divide the column by "
+            "a constant, or put sklearn.preprocessing.StandardScaler before the estimator"
+        )
 
 
 def _refuse_negative(rows: NumberRows) -> None:

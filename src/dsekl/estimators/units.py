@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 NORMAL_RANGE = 1.349
 """The interquartile range of a normal distribution, in standard deviations."""
 
+LARGEST = 1e100
+"""The largest targets for solvers that do not scale them."""
+
 ROUNDING = 1e-12
 """Share of all weight by which a sum of weights may miss a quarter of it."""
 
@@ -69,6 +72,11 @@ def unit_of(targets: Floats, weights: Floats, loss: Loss, named: bool, exact: bo
         return Unit(np.ones(targets.shape[1])), loss
     size = spreads(targets, weights)
     widest = float(size.max())
+    if not exact and np.abs(targets).max() > LARGEST:
+        raise ValueError(
+            f"y holds numbers as large as {np.abs(targets).max():.3g}, too large for this solver's steps; divide y by "
+            "a constant, or set solver='dual'"
+        )
     if not exact:
         return Unit(np.ones(len(size))), loss.in_unit(1.0 / widest) if named else loss
     size = size if loss.degree == 2 and loss.shape == 0 else np.full(len(size), widest)

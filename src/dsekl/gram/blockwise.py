@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from dsekl.kernels import ObjectKernel, Precomputed
 from dsekl.rows import CrossRows, ObjectRows, Rows
@@ -81,7 +82,8 @@ class ObjectBlocks:
 
     def block(self, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> Array:
         left, right = self.row_objects.take(rows).values, self.col_objects.take(cols).values
-        block = np.asarray(self.function(left, right), dtype=np.float64)
+        found = self.function(left, right)
+        block = np.asarray(sparse.csr_array(found).toarray() if sparse.issparse(found) else found, dtype=np.float64)
         if block.shape != (len(rows), len(cols)):
             raise ValueError(
                 f"kernel={self.function!r} returned shape {block.shape} for sequences of length {len(rows)} and "

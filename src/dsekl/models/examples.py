@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from dsekl.rows import Rows, SquareRows
+from dsekl.rows import ArrayRows, Rows, SquareRows
 from dsekl.runs import ErrorMeasure
 
 Floats = NDArray[np.float64]
+
+
+MOST_ENTRIES = 2**23
+"""Numbers of X up to which rows are put into an order of their own; among more, the luck of a draw matters little."""
 
 
 def absolute_errors(y: Floats, f: Floats) -> Floats:
@@ -62,6 +67,29 @@ class Examples:
         counted = np.flatnonzero(self.weights > 0)
         return self if len(counted) == len(self) else self.take(counted)
 
+    def for_search(self) -> Examples:
+        """Return the examples as a search for gamma and C should see them: in an order of their own, copies as one.
+
+        Which rows a search draws must not depend on the order of the rows or columns, or on the columns' units: so rows
+        are ordered by the ranks of their entries. A copy that is held out is foretold by the one that is not: so rows
+        that are the same in all are one row with the sum of their weights. Where the same x has several answers, the
+        rows are observations, not copies, and stay.
+        """
+        if not isinstance(self.rows, ArrayRows) or len(self) * self.rows.n_features > MOST_ENTRIES:
+            return self
+        keys = _keys(self.rows.values)
+        order = np.lexsort((self.weights, *self.targets.T, keys))
+        ordered, keys = self.take(order), keys[order]
+        X, targets = self.rows.values[order], ordered.targets
+        repeats = np.zeros(len(order), dtype=bool)
+        repeats[1:] = (keys[1:] == keys[:-1]) & (X[1:] == X[:-1]).all(axis=1)
+        starts = np.flatnonzero(~repeats)
+        group = np.cumsum(~repeats) - 1
+        agrees = (targets == targets[starts[group]]).all(axis=1)
+        copies = np.logical_and.reduceat(agrees, starts)[group]
+        weights = np.where(copies, np.add.reduceat(ordered.weights, starts)[group], ordered.weights)
+        return replace(ordered, weights=weights).take(np.flatnonzero(~(repeats & copies)))
+
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
         """Return the examples to train on and those to hold out: a share, or a number of them."""
         if isinstance(self.rows, SquareRows):
@@ -83,3 +111,19 @@ class Examples:
     def _reordered(self, indices: NDArray[np.intp], rows: Rows) -> Examples:
         classes = None if self.classes is None else self.classes[indices]
         return Examples(rows, self.targets[indices], self.weights[indices], self.places[indices], self.errors, classes)
+
+
+def _keys(X: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a number for each row, by the ranks of its entries in their columns and whatever the columns' order."""
+    keys = np.zeros(len(X), dtype=np.uint64)
+    for column in X.T:
+        keys += _scrambled(np.unique(column, return_inverse=True)[1].astype(np.uint64))
+    return keys
+
+
+def _scrambled(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64 bits for each number, of which all depend on all of its own: Steele, Lea and Flood's SplitMix."""
+    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -18,6 +18,7 @@ from .examples import Examples
 from .importances import importances
 from .machine import Machine
 from .model import Model
+from .storage import check_sizes
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     if run.stopping.validation_fraction is not None:
         examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
-        run.settled = machine.settle(examples, run, rng)
+        run.settled = machine.settle(examples.for_search(), run, rng)
         run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
     settled = run.settled
@@ -120,8 +121,11 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
     run.keep(run)
-    found = fitted()
-    return replace(found, importances=importances(found.model, examples.rows, run.seed, run.workers))
+    result = fitted()
+    if run.file is not None:
+        with run.blaming_its_file():
+            check_sizes(result.model, None)
+    return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
 
 
 def _check_settled(machine: Machine, settled: Settled) -> None:
@@ -129,8 +133,9 @@ def _check_settled(machine: Machine, settled: Settled) -> None:
     for part, found in ((machine.kernel, settled.kernel), (machine.loss, settled.loss)):
         if part is not None and found is not None:
             raise ValueError(f"what was settled has {found!r}, and the machine has {part!r}")
-    if machine.C is not None and machine.C != settled.C:
-        raise ValueError(f"what was settled's C is {settled.C!r}, and C={machine.C!r}")
+    C = 1.0 if machine.C is None else machine.C
+    if C != settled.C and not (machine.C is None and settled.metric is not None):
+        raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")
     if isinstance(machine.usual_kernel, VectorKernel) != (settled.gamma is not None):
         raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.usual_kernel!r}")
     given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma

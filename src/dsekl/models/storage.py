@@ -62,8 +62,8 @@ def check_sizes(model: Model, gamma: float | NDArray[np.float64] | None) -> None
     if gamma is not None and not np.allclose(scale, np.asarray(gamma) ** gram.kernel.gamma_power, atol=0.0):
         raise ValueError("gamma_ is not that of the file's points")
     with np.errstate(all="ignore"):
-        largest = _largest_value(gram) * float(np.abs(model.coef).sum())
-    if not np.isfinite(largest):
+        largest = _largest_value(gram) * np.abs(model.coef).sum()
+    if not largest < np.finfo(gram.placement.dtype).max:  # products take the coefficients in the kernel's type
         raise ValueError("its points, its kernel or its coefficients are too large to be computed with")
 
 

@@ -58,11 +58,14 @@ class InChunks:
     def variance(self) -> float:
         size = self.shape[0] * self.shape[1]
         mean = sum(float(rows.sum(dtype=np.float64)) for _, rows in self.chunks()) / size
-        return sum(float(np.square(rows - np.float64(mean)).sum()) for _, rows in self.chunks()) / size
+        return (
+            sum(float(np.square(np.subtract(rows, mean, dtype=np.float64)).sum()) for _, rows in self.chunks()) / size
+        )
 
     def sample(self, most_rows: int) -> NDArray[Any]:
         """Return at most so many rows, evenly spaced."""
-        return self[:: -(-self.shape[0] // most_rows)]
+        # Sums over columns depend on how the numbers lie in memory.
+        return np.ascontiguousarray(self[:: -(-self.shape[0] // most_rows)])
 
     def ranges(self, most_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         some = self.sample(most_rows)
@@ -70,6 +73,12 @@ class InChunks:
 
     def lowest(self) -> float:
         return float(min(rows.min() for _, rows in self.chunks()))
+
+    def largest(self) -> NDArray[np.float64]:
+        largest = np.zeros(self.shape[1])
+        for _, rows in self.chunks():
+            np.maximum(largest, np.maximum(rows.max(axis=0), -rows.min(axis=0)), out=largest)
+        return largest
 
     def digest(self) -> str:
         return digest(self)

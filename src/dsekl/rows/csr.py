@@ -48,5 +48,8 @@ class CsrRows:
     def lowest(self) -> float:
         return float(self.values.min())
 
+    def largest(self) -> NDArray[np.float64]:
+        return np.asarray(abs(self.values).max(axis=0).toarray().reshape(-1), dtype=np.float64)
+
     def digest(self) -> str:
         return digest(self.values)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .digest import digest
 from .rows import Indices
@@ -15,20 +15,20 @@ from .rows import Indices
 
 @dataclass(frozen=True, eq=False)
 class ObjectRows:
-    """A sequence of objects: a list, or an array of them."""
+    """A sequence of objects: a list, an array of them, or the rows of a CSR matrix."""
 
-    values: Sequence[Any] | NDArray[Any]
+    values: Any
 
     @property
     def n_features(self) -> int:
         return 1
 
     def __len__(self) -> int:
-        return len(self.values)
+        return int(self.values.shape[0]) if sparse.issparse(self.values) else len(self.values)
 
     def take(self, places: Indices) -> ObjectRows:
-        """Return some of the objects: an array from an array, a list from any other sequence."""
-        if isinstance(self.values, np.ndarray):
+        """Return some of the objects: an array from an array, CSR from CSR, a list from any other sequence."""
+        if isinstance(self.values, np.ndarray) or sparse.issparse(self.values):
             return ObjectRows(self.values[places])
         return ObjectRows([self.values[i] for i in np.arange(len(self))[places]])
 

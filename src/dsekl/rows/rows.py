@@ -46,5 +46,8 @@ class NumberRows(Rows, Protocol):
     def ranges(self, most_rows: int) -> tuple[Array, Array]:
         """Return the least and the greatest entry of each column, in at most so many evenly spaced rows."""
 
+    def largest(self) -> NDArray[np.float64]:
+        """Return the largest absolute value of each column."""
+
     def lowest(self) -> float:
         """Return the least entry of all."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 import numpy as np
 
 from dsekl.gram import Gram
-from dsekl.solvers.state import INFINITY, Count, Floats, NotNegative, PerTerm, Range, State
+from dsekl.solvers.state import INFINITY, Count, Floats, NotNegative, PerTerm, Range, State, can_be_squared
 
 UNSAVED = {"saved": False}
 """Of fields that a checkpoint leaves out."""
@@ -79,9 +79,11 @@ class Monitor:
 
     def check(self, state: State, validated: bool) -> None:
         """Raise ValueError where what was seen of a run does not fit its state, or whether rows were held out."""
-        epochs = [record.get("epoch") for record in self.history]
-        if epochs != list(range(self.first_epoch + 1, state.epoch + 1)):
+        counted = all(record.get("epoch") == n for n, record in enumerate(self.history, self.first_epoch + 1))
+        if not counted or self.first_epoch + len(self.history) != state.epoch:
             raise ValueError(f"the monitor's history and first_epoch do not lead to the state's epoch {state.epoch}")
+        if self.best_coef is not None and not can_be_squared(self.best_coef):
+            raise ValueError("the monitor's best_coef is too large for its squares to be added up")
         if (self.best_coef is None) != (self.best_error == INFINITY) or (self.best_coef is not None and not validated):
             raise ValueError(
                 "the monitor's best_coef and best_error are not those of a run with held-out rows, or none"

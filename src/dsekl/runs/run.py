@@ -183,6 +183,6 @@ class Run:
         elif self.changed:
             self.state = solver.adapt(problem, self.state)
         if self.monitor is None:
-            self.monitor = Monitor(first_epoch=self.state.epoch)
+            self.monitor = Monitor(first_epoch=self.state.epoch, file=self.file)
         self.monitor.units = self.units
         return self.state, self.monitor

@@ -8,7 +8,7 @@ from typing import Any
 from .doubly_stochastic import DoublyStochastic
 from .dual import DualAscent
 from .shared_memory import SharedMemory
-from .solver import Problem, Solver, Verdict
+from .solver import Problem, Solver, Verdict, check_types
 from .state import Form, Plan, Range, State
 
 __all__ = [
@@ -51,5 +51,6 @@ def resolve(solver: str | Solver[Any]) -> Solver[Any]:
         raise ValueError(
             f"solver={solver!r} must be one of {', '.join(sorted(_BY_NAME))}, or an object of dsekl.solvers"
         )
+    check_types(solver)
     solver.validate()
     return solver

@@ -8,7 +8,8 @@ to the bit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from numbers import Integral, Real
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -103,3 +104,24 @@ def require(condition: bool, solver: object, parameter: str, right: str) -> None
     if not condition:
         value = vars(solver)[parameter]
         raise ValueError(f"{parameter}={value!r} of {type(solver).__name__} must be {right}")
+
+
+_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "int": (Integral, "an integer"),
+    "float": (Real, "a number"),
+    "bool": ((bool, np.bool_), "True or False"),
+    "str": (str, "a name"),
+    "None": (type(None), "None"),
+}
+
+
+def check_types(solver: object) -> None:
+    """Raise an error for a setting that is not of the type in its annotation, where that is a plain one."""
+    for setting in fields(solver) if is_dataclass(solver) else ():
+        names = str(setting.type).split(" | ")
+        if not all(name in _TYPES for name in names):
+            continue
+        value = vars(solver)[setting.name]
+        truth = isinstance(value, bool | np.bool_)
+        right = any(isinstance(value, _TYPES[name][0]) and (name == "bool" or not truth) for name in names)
+        require(right, solver, setting.name, " or ".join(_TYPES[name][1] for name in names))

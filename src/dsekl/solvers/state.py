@@ -63,6 +63,12 @@ PerTerm = Annotated[Floats, Form(("terms", "outputs"))]
 PerFeature = Annotated[Floats, Form(("features",))]
 
 
+def can_be_squared(coef: Floats) -> bool:
+    """Tell whether coefficients are small enough for their squares to be added up."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.square(coef).sum()))
+
+
 @dataclass
 class Plan:
     """The epoch that is under way: the coefficients at its start, and how many of its steps are done."""
@@ -88,9 +94,8 @@ class State:
 
     def check(self, problem: Problem, solver: Solver[Any]) -> None:
         """Raise ValueError where fields that are right by themselves do not fit each other, or this problem."""
-        with np.errstate(over="ignore"):
-            if not np.isfinite(np.linalg.norm(self.coef)):
-                raise ValueError("the state's coef is too large for its squares to be added up")
+        if not can_be_squared(self.coef):
+            raise ValueError("the state's coef is too large for its squares to be added up")
 
     def end_epoch(self) -> None:
         """Count the epoch and forget its plan."""

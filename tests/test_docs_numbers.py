@@ -14,14 +14,14 @@ from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses, metric
 from dsekl.cli import options
 from dsekl.cli.app import FAILED
 from dsekl.data import column_encodings, lines, npy_header, recipe, table, target
-from dsekl.estimators import inputs, parameters
+from dsekl.estimators import inputs, parameters, units
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.gram import columns, dense, sparse, stored_points, tree
 from dsekl.gram.loops import microtile, walk
 from dsekl.kernels import bandwidth
 from dsekl.losses import steps
 from dsekl.metric import choice, descent, score, search
-from dsekl.models import compaction, machine, model, storage
+from dsekl.models import compaction, examples, machine, model, storage
 from dsekl.persistence import container
 from dsekl.rows import array, stored
 from dsekl.rows.digest import HASHED_ROWS
@@ -179,8 +179,12 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/experiments-and-tuning", rf"more than {N} columns", halving.TREE_COLUMNS),
     ("guide/callbacks", rf"longer than (?:one|a) {W}", progress.PATIENCE_SECONDS),
     ("guide/checkpoints", rf"\({N} by default; 0", DEFAULTS["checkpoint_interval"]),
-    ("guide/choosing-a-loss", rf"defaults, {N} and 0", losses.Huber().delta),
-    ("guide/choosing-a-loss", rf"defaults, 1 and {N},", losses.EpsilonInsensitive().epsilon),
+    ("guide/choosing-a-loss", rf"by name has {N} \(`delta`\)", losses.Huber().delta),
+    ("guide/choosing-a-loss", rf"or {N} \(`epsilon`\)", losses.EpsilonInsensitive().epsilon),
+    ("guide/choosing-a-loss", rf"interquartile range / {N},", units.NORMAL_RANGE),
+    ("guide/reproducibility", rf"interquartile range / {N}\)", units.NORMAL_RANGE),
+    ("guide/reproducibility", rf"up to\s+{N} entries", examples.MOST_ENTRIES),
+    ("design/models", rf"up to {N} entries", examples.MOST_ENTRIES),
     ("guide/choosing-a-solver", rf"number of blocks; it is {N}\.", DualAscent().block_size),
     ("guide/dual-ascent", rf"{N} for classification losses", losses.Hinge.settled_gap),
     ("guide/dual-ascent", rf"losses, {N} for the\s+squared loss", losses.Squared.settled_gap),

@@ -344,7 +344,7 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("shared memory", "rate", in_state("rate", -1.0)),
     ("shared memory", "G", changed_array("G", np.zeros_like)),
     ("averaged", "unit", in_state("unit", 0.0)),
-    ("averaged", "cap", in_state("cap", -1.0)),
+    ("averaged", "unit", in_state("unit", -1.0)),
     ("averaged", "late", in_state("late", None)),
     ("averaged", "coef", changed_array("coef", lambda coef: coef + 1e300)),
     ("averaged", "first_epoch", in_monitor("first_epoch", -1)),
@@ -368,4 +368,4 @@ def test_a_number_that_no_run_can_have_is_named(solver: str, field: str, change:
 def test_a_run_that_cannot_go_on_blames_the_file_it_came_from(folder: Path) -> None:
     """Each number could be; together they overflow, and the error of the solver would blame the user's settings."""
     with pytest.raises(ModelFileError, match=r"going on from it failed .*if a fit from the start fails as well"):
-        going_on(SOLVER["averaged"], folder, lambda run: run["state"].update(unit=1e308, cap=1e308))
+        going_on(SOLVER["averaged"], folder, lambda run: run["state"]["coef"].fill(1e300))

@@ -60,8 +60,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
         "auto" chooses C together with a learned gamma, and is 1 elsewhere.
     solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
-        Block dual ascent, which finds the exact kernel machine, or the paper's Algorithm 1 or 2. The objects
-        ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
+        Block dual ascent, the exact kernel machine to a stated duality gap, or the paper's Algorithm 1 or 2. The
+        objects ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
     expansion : {"empirical", "fixed_subset", "random_fourier"} or expansion object, default="empirical"
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
@@ -69,9 +69,11 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     max_epochs : int, default=100
         Maximum number of epochs.
     tol : float or None, default=None
-        When to stop. Dual ascent: at this relative duality gap, by default where test errors have settled (0.05); 1e-3
-        is a tight certificate. Algorithms 1 and 2: when an epoch changes the coefficients by less than this (L2 norm;
-        in units of the learning rate for Algorithm 2), by default 0, no such stop, and 1, as in the paper.
+        When to stop. Dual ascent: at this relative duality gap; 1e-3 is a tight certificate. By default where test
+        errors have settled: at a gap of 0.05 (hinge), 0.002 (squared) or 0.03 (other regression losses), or a wider one
+        of at most 0.3 where the model fits the training rows far better than new ones. Algorithms 1 and 2: when an
+        epoch changes the coefficients by less than this (L2 norm), by default 0, no such stop; with Algorithm 2 and
+        the paper's steps, in units of the learning rate and by default 1, as in the paper.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows, stop when their error has not fallen for ``n_iter_no_change``
         epochs, and keep the best epoch's model.

@@ -11,13 +11,14 @@ from .additive import Chi2
 from .bandwidth import median_gamma, scale_gamma
 from .custom import DotProduct, Radial
 from .dot_product import Linear, Polynomial, Sigmoid
-from .kernel import Pairwise, SpectralKernel, VectorKernel
+from .kernel import Definite, Pairwise, SpectralKernel, VectorKernel, known_definite
 from .stationary import RBF, Laplacian, Matern, RationalQuadratic
 from .structured import ObjectKernel, Precomputed
 
 __all__ = [
     "RBF",
     "Chi2",
+    "Definite",
     "DotProduct",
     "Kernel",
     "Laplacian",
@@ -32,6 +33,7 @@ __all__ = [
     "Sigmoid",
     "SpectralKernel",
     "VectorKernel",
+    "known_definite",
     "median_gamma",
     "resolve",
     "scale_gamma",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sklearn.kernel_ridge
 import sklearn.svm
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
@@ -45,7 +46,8 @@ class StandIn(BaseEstimator):
         settings = dict(tol=1e-9, max_epochs=1000, verbose=False, random_state=0)
         self.machine_ = machine.set_params(**settings).fit(X, y, sample_weight=sample_weight)
         self.n_features_in_ = getattr(self.machine_, "n_features_in_", None)
-        self.dual_coef_ = self.machine_.dual_coef_.T
+        coef = self.machine_.dual_coef_.T
+        self.dual_coef_ = sparse.csr_array(coef) if sparse.issparse(X) else coef
         self.support_ = self.machine_.support_
         self.n_support_ = self.machine_.n_support_.astype(np.int32)
         self.n_iter_ = self.machine_.n_iter_

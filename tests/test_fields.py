@@ -368,4 +368,4 @@ def test_a_number_that_no_run_can_have_is_named(solver: str, field: str, change:
 def test_a_run_that_cannot_go_on_blames_the_file_it_came_from(folder: Path) -> None:
     """Each number could be; together they overflow, and the error of the solver would blame the user's settings."""
     with pytest.raises(ModelFileError, match=r"going on from it failed .*if a fit from the start fails as well"):
-        going_on(SOLVER["averaged"], folder, lambda run: run["state"]["coef"].fill(1e300))
+        going_on(SOLVER["averaged"], folder, lambda run: run["state"]["coef"].fill(1e100))

@@ -121,11 +121,11 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
     run.keep(run)
-    found = fitted()
+    result = fitted()
     if run.file is not None:
         with run.blaming_its_file():
-            check_sizes(found.model, None)
-    return replace(found, importances=importances(found.model, examples.rows, run.seed, run.workers))
+            check_sizes(result.model, None)
+    return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
 
 
 def _check_settled(machine: Machine, settled: Settled) -> None:

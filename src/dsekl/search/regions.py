@@ -71,7 +71,9 @@ def draw_splits(
     """
     order = rng.permutation(n)
     if strata is not None:
-        order = order[np.argsort(strata[order], kind="stable")]
+        # By where each is first met, not by its number: classes of other names are shared out alike.
+        _, first, number = np.unique(strata, return_index=True, return_inverse=True)
+        order = order[np.argsort(first[number][order], kind="stable")]
     if count is None:
         count = FOLDS if n <= size else 1
     if count > 1:

@@ -86,12 +86,14 @@ class Chooser:
     def _weights(self) -> Champion:
         options = self.options
         kernel, loss = options.kernels[options.kernel], options.losses[options.loss]
+        # Many rows cannot be overfitted by one weight per column, so that the simpler weights have no claim.
+        doubt = DOUBT if len(self.data) <= WHOLE_ROWS else 0.0
         champion: Champion | None = None
         for name, gammas in self.candidates.items():
             kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas)
             found = self._searched(name, kind, STARTS if champion is None else [champion.found.setting, *STARTS])
             challenger = Champion(kind, name, found)
-            if champion is None or self._beats(challenger, champion, DOUBT):
+            if champion is None or self._beats(challenger, champion, doubt):
                 champion = challenger
         assert champion is not None
         return champion

@@ -155,16 +155,17 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
 def test_a_signal_while_a_file_is_read_writes_nothing_but_a_word(
     tmp_path: Path, sign: signal.Signals, code: int
 ) -> None:
-    os.mkfifo(tmp_path / "train.csv")  # a file whose rows never come
+    data = tmp_path / "train.csv"
+    data.write_text("a,b,y\n" + "1.25,2.5,0\n3.75,4.5,1\n" * 3_000_000)  # many seconds to read
     process = subprocess.Popen(
-        [*COMMAND, "fit", str(tmp_path / "train.csv"), "-t", "y", "-m", str(tmp_path / "m.dsekl")],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    handle = os.open(tmp_path / "train.csv", os.O_WRONLY)
-    time.sleep(0.5)
+        [*COMMAND, "fit", str(data), "-t", "y", "-m", str(tmp_path / "m.dsekl")], stderr=subprocess.PIPE, text=True
+    )
+    opened = Path(f"/proc/{process.pid}/fd")
+    while not any(handle.resolve() == data for handle in opened.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(sign)
     _, printed = process.communicate(timeout=60)
-    os.close(handle)
     assert (process.returncode, printed) == (code, "note: stopped\n")
     assert [path.name for path in tmp_path.iterdir()] == ["train.csv"]
 

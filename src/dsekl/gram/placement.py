@@ -20,6 +20,9 @@ from dsekl.rows.array import chunks_of
 
 from .gram import Values, require, require_array
 
+MOST_FEATURES = 2**62
+"""Features that a file may speak of."""
+
 
 def refuse_overflow(norms: NDArray[Any]) -> None:
     """Raise an error for points so far out that their squared distances have no number."""
@@ -32,18 +35,23 @@ def refuse_overflow(norms: NDArray[Any]) -> None:
 
 @dataclass(frozen=True)
 class Placement:
-    """How a raw row becomes a point: ``(row - center) * scale`` in ``dtype``."""
+    """How a raw row becomes a point: ``(row - center) * scale`` in ``dtype``.
+
+    ``scale`` has one number for each feature, or one number for all of them.
+    """
 
     center: NDArray[np.float64] | None
     scale: NDArray[np.float64]
     dtype: str
+    n_features: int
 
     @staticmethod
     def of(kernel: VectorKernel, gamma: float | NDArray[np.float64], rows: NumberRows, dtype: str) -> Placement:
         """Return the placement that ``kernel`` needs, centred on dense rows."""
-        scale = np.broadcast_to(np.asarray(gamma, dtype=np.float64) ** kernel.gamma_power, (rows.n_features,)).copy()
+        # Sparse rows may have many more features than entries, so that one number stays one.
+        scale = np.array(np.asarray(gamma, dtype=np.float64) ** kernel.gamma_power, ndmin=1)
         center = rows.means() if kernel.pairwise.is_distance and isinstance(rows, DenseRows) else None
-        return Placement(center, scale, dtype)
+        return Placement(center, scale, dtype, rows.n_features)
 
     def dense(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the points of some rows in memory."""
@@ -67,18 +75,20 @@ class Placement:
 
     def entries(self, X: StoredRows, columns: NDArray[np.intp]) -> NDArray[Any]:
         """Return one entry of each point, in the column that is given for it, from one pass over the rows."""
-        center = np.zeros_like(self.scale) if self.center is None else self.center
+        center = np.broadcast_to(0.0 if self.center is None else self.center, self.n_features)
+        scale = np.broadcast_to(self.scale, self.n_features)
         values = np.empty(len(X), dtype=self.dtype)
         for part, rows in X.chunks():
             chosen = columns[part]
-            values[part] = (rows[np.arange(len(rows)), chosen] - center[chosen]) * self.scale[chosen]
+            values[part] = (rows[np.arange(len(rows)), chosen] - center[chosen]) * scale[chosen]
         return values
 
     def sparse(self, rows: ArrayRows | CsrRows) -> sparse.csr_array:
         """Return the points of all rows as sorted CSR."""
         points = sparse.csr_array(rows.values, dtype=self.dtype, copy=True)
         points.sum_duplicates()
-        points.data *= self.scale.astype(self.dtype)[points.indices]
+        scale = self.scale.astype(self.dtype)
+        points.data *= scale if len(scale) == 1 else scale[points.indices]
         return points
 
     def _place(self, rows: NDArray[Any], points: NDArray[Any]) -> None:
@@ -86,7 +96,7 @@ class Placement:
 
     def to_values(self) -> Values:
         """Return the placement for a file."""
-        return {"center": self.center, "scale": self.scale, "dtype": self.dtype}
+        return {"center": self.center, "scale": self.scale, "dtype": self.dtype, "n_features": self.n_features}
 
     @staticmethod
     def from_values(values: Values) -> Placement:
@@ -95,7 +105,10 @@ class Placement:
         require(type(dtype) is str and dtype in ("float32", "float64"), "a type of numbers")
         require_array(scale, "a scale per feature", "float64")
         require(len(scale) > 0 and scale.min() >= 0 and scale.max() > 0, "a scale that is positive")
+        n_features = values.get("n_features", len(scale))  # files of format 1 have a scale for each feature
+        require(type(n_features) is int and 0 < n_features <= MOST_FEATURES, "a number of features")
+        require(len(scale) in (1, n_features), "one scale, or a scale per feature")
         if center is not None:
             require_array(center, "a centre per feature", "float64")
-            require(center.shape == scale.shape, "a centre per feature")
-        return Placement(center, scale, dtype)
+            require(len(center) == n_features, "a centre per feature")
+        return Placement(center, scale, dtype, n_features)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .array import ArrayRows
-from .csr import CsrRows, occupied
+from .csr import CsrRows
 from .digest import digest
 from .given import CrossRows, ObjectRows, SquareRows
 from .rows import Indices, NumberRows, Rows
@@ -32,7 +32,6 @@ __all__ = [
     "as_rows",
     "digest",
     "mapping_of",
-    "occupied",
     "store",
 ]
 

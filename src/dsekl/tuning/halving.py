@@ -25,7 +25,8 @@ import dsekl
 from dsekl import kernels, losses
 from dsekl.blas import one_blas_thread
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
-from dsekl.rows import digest, occupied
+from dsekl.rows import digest
+from dsekl.rows.csr import occupied
 from dsekl.search import Region, draw_regions, draw_splits, region_rows
 from dsekl.workers import Threads
 

@@ -1,4 +1,4 @@
-"""Sparse rows with indices of up to 1e8: memory goes with the entries and the budget, and results are those of others."""
+"""Sparse rows with indices of up to 1e8: memory goes with the entries and the budget, results are those of others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dsekl import kernels
+from dsekl import DSEKLClassifier, kernels
+from dsekl.expansions import RandomFourier
 from dsekl.gram import tables
 from dsekl.gram.sparse import SparseGram
 from dsekl.kernels import Pairwise, median_gamma
 from dsekl.models import storage
 from dsekl.models.machine import unequal_scales
-from dsekl.rows import ArrayRows, CsrRows, as_rows
+from dsekl.rows import ArrayRows, CsrRows, as_rows, store
 from tests.oracles import CASE, EVERY, KERNEL_CASES, PRECISIONS, assert_close, build, histograms
 
 WIDTH = 10**8 + 1
@@ -175,6 +176,30 @@ def test_points_with_a_scale_for_each_feature_are_those_with_one_for_all(form: A
         np.testing.assert_array_equal(loaded.at(queries).block(EVERY, EVERY), gram.at(queries).block(EVERY, EVERY))
 
 
+def test_mostly_zero_rows_have_no_centre_in_memory_nor_from_a_file_of_format_1(tmp_path: Path) -> None:
+    pixels = texts(60, 300, 20).toarray()
+    np.save(tmp_path / "queries.npy", pixels)
+    stored = store(np.load(tmp_path / "queries.npy", mmap_mode="r"))
+    gram = build(kernels.RBF(), pixels, GAMMA, "float64")
+    assert isinstance(gram, SparseGram)
+    assert gram.placement.center is None
+    fourier = RandomFourier(30).expand(gram, np.random.default_rng(0))
+    np.testing.assert_allclose(fourier.at(stored).block(EVERY, EVERY), fourier.block(EVERY, EVERY), atol=1e-12)
+    for kept in (gram.detached(), fourier.detached()):
+        loaded = storage.from_values(kernels.RBF(), {**kept.to_values(), "center": np.ones(300)})
+        for rows in (as_rows(pixels), stored):
+            np.testing.assert_array_equal(loaded.at(rows).block(EVERY, EVERY), kept.at(rows).block(EVERY, EVERY))
+
+
+def test_a_model_of_mostly_zero_rows_predicts_those_of_a_mapped_file(tmp_path: Path) -> None:
+    pixels = texts(200, 400, 30).toarray()
+    np.save(tmp_path / "rows.npy", pixels)
+    model = DSEKLClassifier(gamma=0.1, random_state=0, memory_budget=1).fit(pixels, pixels[:, :200].sum(axis=1) > 8)
+    assert isinstance(model.model_.gram, SparseGram)
+    found = model.decision_function(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    np.testing.assert_array_equal(found, model.decision_function(pixels))
+
+
 def test_wide_points_come_back_from_values_to_the_bit() -> None:
     gram = build(kernels.Laplacian(), widened(X, PLACES), GAMMA, "float32")
     model = gram.restricted(np.arange(0, 77, 3)).detached()
@@ -198,7 +223,7 @@ FORGED: dict[str, tuple[dict[str, Any], str]] = {
     "fewer than entries have": ({"n_features": 6}, "indices must be < 6"),
     "two scales": ({"scale": np.ones(2)}, "one scale, or a scale per feature"),
     "no scale": ({"scale": np.ones(0)}, "scale"),
-    "a centre": ({"center": np.zeros(7)}, "not centred"),
+    "a centre of fewer features": ({"center": np.zeros(6)}, "a centre per feature"),
 }
 
 
@@ -265,9 +290,10 @@ else:
 
 lines = [f"{int(label)} {' '.join(f'{i}:{v:.3f}' for i, v in zip(row.indices, row.data))}" for label, row in zip(y, X)]
 (folder / "rows.svm").write_text("\\n".join(lines))
-for command in (["fit", folder / "rows.svm", "-m", folder / "table"], ["predict", folder / "table", folder / "rows.svm"]):
+data, table = str(folder / "rows.svm"), str(folder / "table")
+for command in (["fit", data, "-m", table], ["predict", table, data]):
     try:
-        main([str(word) for word in command])
+        main(command)
     except SystemExit as end:
         assert not end.code, end.code
 """

@@ -146,6 +146,8 @@ class FourierGram(Unpruned):
         require(type(values["sparse"]) is bool, "whether they are sparse")
         nothing = np.empty((0, placement.n_features), dtype=placement.dtype)
         points = sparse.csr_array(nothing) if values["sparse"] else nothing
+        if values["sparse"]:  # files of format 1 have a centre that sparse points never had
+            placement = replace(placement, center=None)
         return FourierGram(kernel, points, frequencies, phases, n_drawn, placement, budget)
 
 

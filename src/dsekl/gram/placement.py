@@ -7,7 +7,7 @@ centred on the training data first; only rounding is at stake.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,16 @@ class Placement:
 
     @staticmethod
     def of(kernel: VectorKernel, gamma: float | NDArray[np.float64], rows: NumberRows, dtype: str) -> Placement:
-        """Return the placement that ``kernel`` needs, centred on dense rows."""
+        """Return the placement that ``kernel`` needs for dense points, centred on the rows."""
+        center = rows.means() if kernel.pairwise.is_distance and isinstance(rows, DenseRows) else None
+        return replace(Placement.of_sparse(kernel, gamma, rows, dtype), center=center)
+
+    @staticmethod
+    def of_sparse(kernel: VectorKernel, gamma: float | NDArray[np.float64], rows: NumberRows, dtype: str) -> Placement:
+        """Return the placement that ``kernel`` needs for sparse points, which a centre would fill."""
         # Sparse rows may have many more features than entries, so that one number stays one.
         scale = np.array(np.asarray(gamma, dtype=np.float64) ** kernel.gamma_power, ndmin=1)
-        center = rows.means() if kernel.pairwise.is_distance and isinstance(rows, DenseRows) else None
-        return Placement(center, scale, dtype, rows.n_features)
+        return Placement(None, scale, dtype, rows.n_features)
 
     def dense(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the points of some rows in memory."""

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from dsekl.compiled import pointer, profile_signature
 from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.rows import ArrayRows, CsrRows, Rows
+from dsekl.rows import ArrayRows, CsrRows, Rows, StoredRows
 from dsekl.workers import ALONE, Workers, chunks
 
 from .gram import Array, Floats, Indices, Values, count, require, require_array
@@ -66,7 +66,7 @@ class SparseGram:
         workers: Workers,
     ) -> SparseGram:
         """Return the gram of raw rows with themselves."""
-        placement = Placement.of(kernel, gamma, rows, dtype)
+        placement = Placement.of_sparse(kernel, gamma, rows, dtype)
         data = placement.sparse(rows)
         features = Features.of(data)
         points = SparsePoints.of(data, kernel.pairwise, features)
@@ -119,6 +119,8 @@ class SparseGram:
         return max(1, self.budget // (n_cols * 8))
 
     def at(self, rows: Rows) -> SparseGram:
+        if isinstance(rows, StoredRows):  # a prediction's part, few enough to be held
+            rows = ArrayRows(rows.dense(slice(None)))
         if not isinstance(rows, ArrayRows | CsrRows):
             raise TypeError(f"kernel={self.kernel!r} takes rows of numbers, not {type(rows).__name__}")
         points = SparsePoints.of(self.placement.sparse(rows), self.kernel.pairwise, self.features)
@@ -151,14 +153,14 @@ class SparseGram:
     @staticmethod
     def from_values(kernel: VectorKernel, values: Values, budget: int) -> SparseGram:
         """Return what ``to_values`` described."""
-        placement, entries = Placement.from_values(values), values["entries"]
+        # Files of format 1 have the centre of dense rows that are mostly zero, which their points never had.
+        placement, entries = replace(Placement.from_values(values), center=None), values["entries"]
         features, starts, norms = values["features"], values["starts"], values["norms"]
         require_array(entries, "entries of the kernel's type", placement.dtype)
         require(all(isinstance(part, np.ndarray) for part in (features, starts)), "places of entries")
         require(features.dtype == starts.dtype and features.dtype in (np.int32, np.int64), "places of entries")
         require(features.ndim == starts.ndim == 1 and len(starts) > 0, "places of entries")
         require_array(norms, "norms of the kernel's type", placement.dtype)
-        require(placement.center is None, "entries that were not centred")
         require(kernel.pairwise is not Pairwise.CHI_SQUARED or entries.min(initial=0) >= 0, "no negative entries")
         rows = sparse.csr_array((entries, features, starts), shape=(len(starts) - 1, placement.n_features))
         rows.check_format(full_check=True)

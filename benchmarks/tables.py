@@ -1,13 +1,15 @@
 """dsekl with its defaults on tables, against gradient boosting, random forests and tuned support vector machines.
 
-DSEKL_DATA=... python benchmarks/tables.py [covertype|madelon|columns|guard|panel]...
+DSEKL_DATA=... python benchmarks/tables.py [covertype|madelon|columns|guard|panel|curves]...
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +17,12 @@ import numpy as np
 from report import load, publish, table
 from sklearn import datasets
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -23,6 +30,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.data.recipe import Options
+from dsekl.data.training_data import load_training
 
 COMMAND = "DSEKL_DATA=... python benchmarks/tables.py"
 SEEDS = (0, 1, 2)
@@ -65,6 +74,17 @@ def boosting(regression: bool, **settings: Any) -> Any:
     return kind(verbose=-1, n_jobs=2, **settings)
 
 
+def histogram_boosting(regression: bool, seed: int) -> Any:
+    return (HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier)(random_state=seed)
+
+
+def catboost(regression: bool, seed: int) -> Any:
+    import catboost
+
+    kind = catboost.CatBoostRegressor if regression else catboost.CatBoostClassifier
+    return kind(verbose=False, thread_count=2, random_seed=seed, allow_writing_files=False)
+
+
 def forest(regression: bool, seed: int) -> Any:
     return (RandomForestRegressor if regression else RandomForestClassifier)(n_jobs=2, random_state=seed)
 
@@ -75,10 +95,11 @@ def ours(regression: bool, seed: int) -> Any:
 
 MODELS: dict[str, Callable[[bool, int], Any]] = {
     "dsekl": ours,
-    "LightGBM": lambda regression, seed: boosting(regression, random_state=seed),
     "LightGBM 500 x 0.05": lambda regression, seed: boosting(
         regression, n_estimators=500, learning_rate=0.05, random_state=seed
     ),
+    "CatBoost": catboost,
+    "HistGradientBoosting": histogram_boosting,
     "random forest": forest,
     "tuned SVM": TunedSVM,
 }
@@ -89,7 +110,7 @@ def measure(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], regressio
     start = perf_counter()
     model.fit(*train)
     seconds = perf_counter() - start
-    predicted = model.predict(test[0])
+    predicted = np.asarray(model.predict(test[0])).reshape(len(test[0]))  # CatBoost returns a column
     if regression:
         return float(np.sqrt(np.mean((predicted - test[1]) ** 2)) / test[1].std()), seconds
     return float(np.mean(predicted != test[1])), seconds
@@ -237,7 +258,69 @@ def panel_data() -> dict[str, tuple[bool, Any, Any]]:
     )
     tables["friedman1"] = (True, *datasets.make_friedman1(5_000, 20, noise=1.0, random_state=0))
     tables["friedman2"] = (True, *datasets.make_friedman2(5_000, noise=50.0, random_state=0))
+    for name in ("texture", "magic", "optdigits", "penbased", "segment", "vehicle", "vowel", "ring"):
+        tables[name] = (False, *load(name))
+    for name, target in RAW_TABLES.items():
+        tables[name.partition(".")[0]] = raw_table(name, target)
+    tables["calendar"] = (True, *calendar(30_000, 0))
     return tables
+
+
+RAW_TABLES = {
+    "bank-marketing.csv.gz": "y", "green-taxi.parquet": "minutes", "diamonds.csv.gz": "price",
+    "movies.csv.gz": "rating", "bikeshare.csv.gz": "bikers", "wage.csv.gz": "wage", "computers.csv.gz": "price",
+    "hitters.csv.gz": "Salary", "caravan.csv.gz": "Purchase", "chess.csv.gz": "class",
+}  # fmt: skip
+"""Tables as they come, and their target."""
+
+
+def raw_table(name: str, target: str) -> tuple[bool, Any, Any]:
+    """Return a table as the command line encodes it: whether it is regression, X, y."""
+    path = Path(os.environ["DSEKL_DATA"]) / "raw" / name
+    recipe, X, y = load_training(path, Options(target=target))
+    return not recipe.target.classes, X, y
+
+
+def calendar(n: int, seed: int) -> tuple[Any, Any]:
+    """Return a weak signal with heavy tails: 11 columns as a log of times and codes has them, of which two matter."""
+    rng = np.random.default_rng(seed)
+    month, day, hour, weekday = (rng.integers(low, high, n) for low, high in [(1, 13), (1, 32), (0, 24), (0, 7)])
+    others = [
+        rng.integers(0, 60, n), rng.integers(0, 8_500, n), rng.integers(0, 2, n), rng.integers(1, 54, n),
+        rng.exponential(300.0, n), rng.integers(1990, 2020, n), rng.normal(0.0, 0.01, n),
+    ]  # fmt: skip
+    rhythm = 20 * np.sin(2 * np.pi * (hour - 6) / 24) * (1 + 0.5 * (weekday < 5)) + 10 * ((hour > 16) & (weekday > 4))
+    return np.column_stack([month, day, hour, weekday, *others]).astype(float), rhythm + 25 * rng.standard_t(2.2, n)
+
+
+CURVE_ROWS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
+CURVE_SEEDS = 10
+CURVES = ("calendar", "california-housing", "protein-casp", "covertype", "ijcnn1", "magic")
+
+
+def curves() -> None:
+    """Measure test errors of the defaults as rows grow, over seeds on one split: mean, and the range in brackets."""
+    lines = []
+    for name in CURVES:
+        regression, X, y = (True, *calendar(80_000, 0)) if name == "calendar" else panel_data()[name]
+        order = np.random.default_rng(0).permutation(len(X))
+        test, train = order[: min(10_000, len(X) // 4)], order[min(10_000, len(X) // 4) :]
+        cells = []
+        for n in CURVE_ROWS:
+            if n > len(train):
+                cells.append("")
+                continue
+            data = (X[train[:n]], y[train[:n]]), (X[test], y[test])
+            found = [100 * measure(ours(regression, seed), *data, regression)[0] for seed in range(CURVE_SEEDS)]
+            cells.append(f"{np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})")
+            print("  ", name, n, cells[-1], flush=True)
+        lines.append([name, *cells])
+    publish(
+        "Learning curves", COMMAND + " curves",
+        f"Test error in per cent of the defaults, mean and range over {CURVE_SEEDS} seeds, on one split. \"calendar\" "
+        "is made: 11 columns of very different ranges, of which two matter, a weak signal and heavy tails.\n\n"
+        + table(["data", *(f"{n:,} rows" for n in CURVE_ROWS)], lines),
+    )  # fmt: skip
 
 
 def panel() -> None:
@@ -280,5 +363,5 @@ def panel() -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     warm_up()
-    for task in sys.argv[1:] or ["covertype", "madelon", "columns", "guard", "panel"]:
+    for task in sys.argv[1:] or ["covertype", "madelon", "columns", "guard", "panel", "curves"]:
         globals()[task]()

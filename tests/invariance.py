@@ -137,7 +137,7 @@ CHANGES = [
     Change("columns in another order", columns_in_other_order, 1e-4, 0.01, score=True),
     Change("rows in another order", rows_in_other_order, 1e-3, 0.01, score=True),
     Change("every row twice, against weight 2", every_row_twice, 1e-3, 0.01, score=True),
-    Change("names of the labels", other_labels, 0.0, 1e-9, kinds=("classification",)),
+    Change("names of the labels", other_labels, 0.0, 1e-4, kinds=("classification",)),
     Change("float32 and float64 of the same values", in_float32, 0.0, 0.0),
     Change("Fortran order", in_fortran_order, 0.0, 0.0),
     Change("strided views", strided, 0.0, 0.0),

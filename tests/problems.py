@@ -92,13 +92,23 @@ SOLVERS = (
     SolverCase(
         "doubly stochastic", DoublyStochastic(), settings=dict(gamma="median", early_stopping=True, max_epochs=8)
     ),
-    SolverCase("averaged", DoublyStochastic(average=True), settings=dict(max_epochs=6)),
-    SolverCase("constant steps", DoublyStochastic(80, 120, schedule="constant"), settings=dict(max_epochs=6)),
+    SolverCase("paper's steps", DoublyStochastic(steps="paper"), settings=dict(gamma="median", max_epochs=6)),
+    SolverCase("averaged", DoublyStochastic(average=True, steps="paper"), settings=dict(max_epochs=6)),
+    SolverCase(
+        "constant steps", DoublyStochastic(80, 120, schedule="constant", steps="paper"), settings=dict(max_epochs=6)
+    ),
     SolverCase("subset", DoublyStochastic(), settings=dict(expansion="fixed_subset", max_epochs=6), gamma=1.0),
     SolverCase("shared memory", SharedMemory(200, 200), DSEKLRegressor, dict(max_epochs=6, tol=0.0), gamma=1.0),
-    SolverCase("shared memory, local", SharedMemory(150, 150, gradient="local"), settings=dict(max_epochs=6, tol=0.0)),
+    SolverCase(
+        "shared memory, paper's steps", SharedMemory(200, 200, steps="paper"), DSEKLRegressor,
+        dict(max_epochs=6, tol=0.0), gamma=1.0,
+    ),
+    SolverCase(
+        "shared memory, local", SharedMemory(150, 150, gradient="local", steps="paper"),
+        settings=dict(max_epochs=6, tol=0.0),
+    ),
     SolverCase("shared memory, pruned", SharedMemory(200, 200), settings=dict(max_epochs=6, tol=0.0), gamma=300.0),
-)
+)  # fmt: skip
 SOLVER = {case.name: case for case in SOLVERS}
 every_solver = pytest.mark.parametrize("case", SOLVERS, ids=str)
 exact_solvers = pytest.mark.parametrize("case", [case for case in SOLVERS if case.exact], ids=str)

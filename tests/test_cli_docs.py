@@ -110,11 +110,11 @@ def test_the_defaults_of_fit_are_those_of_the_readers() -> None:
     assert f"up to {target.MOST_INFERRED_CLASSES} integers" in str(COMMANDS["fit"].params[3].help)
 
 
-def test_features_of_equal_weight_are_not_ranked() -> None:
+def test_features_are_ranked_whatever_weights_won() -> None:
     recipe: Any = SimpleNamespace(encoder=SimpleNamespace(feature=["a", "b"].__getitem__))
     shares = np.array([0.25, 0.75])
-    learned: Any = SimpleNamespace(metric_="learned", feature_importances_=shares)
-    assert most_important(learned, recipe) == {"b": 0.75, "a": 0.25}
-    for weights in ("equal", "equal in one unit", "isotropic"):
-        equal: Any = SimpleNamespace(metric_=weights, feature_importances_=shares)
-        assert most_important(equal, recipe) is None
+    for weights in ("learned", "equal"):
+        model: Any = SimpleNamespace(metric_=weights, feature_importances_=shares)
+        assert most_important(model, recipe) == {"b": 0.75, "a": 0.25}
+    without: Any = SimpleNamespace()
+    assert most_important(without, recipe) is None

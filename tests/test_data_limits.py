@@ -67,6 +67,7 @@ def npy(shape: object, descr: str = "<f8", data: bytes = b"", order: bool = Fals
         (b"\x93NUMPY\x01\x00\x10\x00" + b"{" * 16, "does not tell type, order and shape"),
         (gzip.compress(npy((1, 3 * 10**8))), "has 300,000,000 columns, more than 524,288"),
     ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "bytes",
 )
 def test_an_array_is_no_larger_than_its_file(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "table.npy"
@@ -224,6 +225,7 @@ def test_links_pipes_and_folders_are_named_and_nothing_hangs(tmp_path: Path) -> 
         (b"a,y\n1,0\n\x00,1\n", "3: holds a NUL character"),
         (b"a,y\n1,0\n2,1,", "3: has 3 fields, not 2"),
     ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "bytes",
 )
 def test_what_is_no_text_is_named(tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "table.csv").write_bytes(content)

@@ -14,14 +14,14 @@ from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses, metric
 from dsekl.cli import options
 from dsekl.cli.app import FAILED
 from dsekl.data import column_encodings, lines, npy_header, recipe, table, target
-from dsekl.estimators import inputs, parameters
+from dsekl.estimators import inputs, parameters, units
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.gram import columns, dense, sparse, stored_points, tables, tree
 from dsekl.gram.loops import microtile, walk
 from dsekl.kernels import bandwidth
 from dsekl.losses import steps
-from dsekl.metric import choice, descent
-from dsekl.models import compaction, machine, model, storage
+from dsekl.metric import choice, descent, score, search
+from dsekl.models import compaction, examples, machine, model, storage
 from dsekl.persistence import container
 from dsekl.rows import array, stored
 from dsekl.rows.digest import HASHED_ROWS
@@ -44,6 +44,7 @@ WORDS = {
     "three": 3,
     "five": 5,
     "six": 6,
+    "fifth": 0.2,
     "tenth": 0.1,
     "third": 1 / 3,
     "quarter": 1 / 4,
@@ -112,13 +113,33 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/metric-and-search", rf"The last {N} are averaged", descent.N_AVERAGED),
     ("design/metric-and-search", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
     ("design/metric-and-search", rf"many outputs, {N} for ridge", regions.RIDGE_REGION_ROWS),
-    ("design/metric-and-search", rf"for ridge\) {N} splits", regions.FOLDS),
-    ("design/metric-and-search", rf"Of more rows a {W} is held out", regions.HELD_OUT),
-    ("design/metric-and-search", rf"{N} rows in all decide on the weights", choice.FEW_ROWS),
-    ("design/metric-and-search", rf"of many rows {N} on the width and C", choice.MANY_ROWS),
+    ("design/metric-and-search", rf"in up to {N} splits", regions.FOLDS),
+    ("design/metric-and-search", rf"as far as {N} rows go", choice.FEW_ROWS),
+    ("design/metric-and-search", rf"of more rows there are up to {W}\.", choice.MOST_SPLITS),
+    ("design/metric-and-search", rf"From {N} rows on there is one split", choice.FEW_ROWS // 2 + 1),
+    ("design/metric-and-search", rf"one split: a {W} is held out", regions.HELD_OUT),
+    ("design/metric-and-search", rf"or up to a {W} where", regions.MOST_HELD_OUT),
+    ("design/metric-and-search", rf"that is fewer than {N} rows", choice.ENOUGH_HELD_OUT),
+    ("design/metric-and-search", rf"other than the usual by {N}\.", score.CLEAR),
+    ("design/metric-and-search", rf"lower by {N} decides", score.CLEAR_LOSS),
+    ("design/metric-and-search", rf"Above {N} rows only rbf", machine.MOST_HEAVY_ROWS),
+    ("design/metric-and-search", rf"an entry {N} deviations", choice.HEAVY_TAIL),
+    ("design/metric-and-search", rf"must save {N} % of the error", 100 * choice.LEAST_GAIN),
+    ("design/metric-and-search", rf"at least a {W} of the held-out rows is wrong", choice.OVERLAP),
+    ("design/metric-and-search", rf"an error of {N} or more", choice.MUCH_OVERLAP),
+    ("guide/metric", rf"at least a {W} of the rows is wrong", choice.OVERLAP),
+    ("guide/metric", rf"by {N} % of the error", 100 * choice.LEAST_GAIN),
+    ("design/metric-and-search", rf"and at most {N} rows, candidates", choice.WHOLE_ROWS),
+    ("design/metric-and-search", rf"tell apart by {N} standard errors", score.DECIDED),
+    ("design/metric-and-search", rf"does so every {N} steps", descent.KEPT_STEPS),
+    ("design/metric-and-search", rf"take no more\s+than {N} MB", search.KEPT_BYTES / MEGABYTE),
+    ("design/metric-and-search", rf"{N} rows in all decide between candidates", choice.FEW_ROWS),
+    ("design/metric-and-search", rf"\({N} where there are more than", choice.MORE_ROWS),
+    ("design/metric-and-search", rf"where there are more than {N}\)", choice.WHOLE_ROWS),
+    ("design/metric-and-search", rf"of many rows {N} on the last width and C", choice.MANY_ROWS),
     ("design/metric-and-search", rf"in factors of {N} \(gamma\)", lattice.WIDTH_STEP),
     ("design/metric-and-search", rf"and {N} \(C\)", lattice.C_STEP),
-    ("design/metric-and-search", rf"begins at {W} widths", len(choice.STARTS)),
+    ("design/metric-and-search", rf"begins at {W} widths", len(search.STARTS)),
     ("design/metric-and-search", rf"on at least {N} dense rows", metric.FEWEST_ROWS),
     ("design/metric-and-search", rf"its centres, at most {N} entries", descent.MOST_ENTRIES),
     ("design/metric-and-search", rf"\(or {N} centres of very wide", descent.FEWEST_COLS),
@@ -164,8 +185,12 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/experiments-and-tuning", rf"more than {N} columns", halving.TREE_COLUMNS),
     ("guide/callbacks", rf"longer than (?:one|a) {W}", progress.PATIENCE_SECONDS),
     ("guide/checkpoints", rf"\({N} by default; 0", DEFAULTS["checkpoint_interval"]),
-    ("guide/choosing-a-loss", rf"defaults, {N} and 0", losses.Huber().delta),
-    ("guide/choosing-a-loss", rf"defaults, 1 and {N},", losses.EpsilonInsensitive().epsilon),
+    ("guide/choosing-a-loss", rf"by name has {N} \(`delta`\)", losses.Huber().delta),
+    ("guide/choosing-a-loss", rf"or {N} \(`epsilon`\)", losses.EpsilonInsensitive().epsilon),
+    ("guide/choosing-a-loss", rf"interquartile range / {N},", units.NORMAL_RANGE),
+    ("guide/reproducibility", rf"interquartile range / {N}\)", units.NORMAL_RANGE),
+    ("guide/reproducibility", rf"up to\s+{N} entries", examples.MOST_ENTRIES),
+    ("design/models", rf"up to {N} entries", examples.MOST_ENTRIES),
     ("guide/choosing-a-solver", rf"number of blocks; it is {N}\.", DualAscent().block_size),
     ("guide/dual-ascent", rf"{N} for classification losses", losses.Hinge.settled_gap),
     ("guide/dual-ascent", rf"losses, {N} for the\s+squared loss", losses.Squared.settled_gap),
@@ -186,8 +211,11 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("guide/metric", rf"step draws {N} rows", descent.N_ROWS),
     ("guide/metric", rf"There are {N} steps", descent.N_STEPS),
     ("guide/metric", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
-    ("guide/metric", rf"there are {W} splits", regions.FOLDS),
-    ("guide/metric", rf"one {W} of the rows is held out", regions.HELD_OUT),
+    ("guide/metric", rf"there are up to {W} splits", regions.FOLDS),
+    ("guide/metric", rf"between one {W} of the rows", regions.HELD_OUT),
+    ("guide/metric", rf"of the rows and one {W} is", regions.MOST_HELD_OUT),
+    ("guide/metric", rf"is better by {N} standard errors", score.CLEAR),
+    ("guide/metric", rf"On more than {N} rows", machine.MOST_HEAVY_ROWS),
     ("guide/metric", rf"widths in factors of {N} and", lattice.WIDTH_STEP),
     ("guide/metric", rf"C in factors of {N},", lattice.C_STEP),
     ("guide/metric", rf"up to {N} centres", descent.N_COLS),

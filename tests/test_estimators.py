@@ -78,7 +78,7 @@ def test_every_expansion_works_with_every_solver(moons: Any, expansion: Any, sol
 def test_full_gradient_descent_tends_to_kernel_ridge_in_the_coefficient_norm(moons: Any) -> None:
     """With all rows and cols a step, Algorithm 1 is gradient descent on the objective, whose optimum has a formula."""
     X, y = moons[0][:80], np.sin(moons[0][:80, 0])
-    solver = DoublyStochastic(n_rows=4000, n_cols=80, schedule="constant")
+    solver = DoublyStochastic(n_rows=4000, n_cols=80, schedule="constant", steps="paper")
     model = DSEKLRegressor(
         gamma=1.0, C=1e-3, solver=solver, fit_intercept=False, max_epochs=3000, dtype="float64", random_state=0
     )

@@ -43,7 +43,7 @@ def test_each_setting_of_a_grid_equals_the_library_run_alone(make: Any, expansio
         for s, (penalty, step_size) in enumerate(zip(PENALTIES, STEP_SIZES, strict=True)):
             model = DSEKLClassifier(
                 gamma=gamma, C=1 / (penalty * 60), expansion=expansion, random_state=seed, max_epochs=3, tol=0.0,
-                solver=DoublyStochastic(n_rows, 15, step_size=step_size), kernel_tol=0.0, dtype="float64",
+                solver=DoublyStochastic(n_rows, 15, step_size, steps="paper"), kernel_tol=0.0, dtype="float64",
             ).fit(X, y)  # fmt: skip
             np.testing.assert_allclose(f[g, :, s], model.decision_function(X_test), rtol=1e-8, atol=1e-10)
 

@@ -47,7 +47,8 @@ def test_every_state_comes_back_to_the_bit(case: SolverCase) -> None:
 def test_what_was_settled_and_the_monitor_come_back() -> None:
     generator = np.random.default_rng(0).bit_generator.state
     for gamma in (None, 0.5, np.array([1.0, 2.0])):
-        settled = Settled(gamma, 2.0, "learned", np.array([0.3, 0.7]), generator)
+        knots = np.array([[0.3, 0.7], [0.1, 0.2]])
+        settled = Settled(gamma, 2.0, "learned", "rbf", "hinge", "ranked", knots, knots, generator)
         read = from_values(Settled, to_values(settled), {"features": 2}, "what was settled")
         np.testing.assert_equal(to_values(read), to_values(settled))
     monitor = Monitor(history=[{"epoch": 1}], best_error=0.5, best_coef=np.ones((3, 1)), reason="tol")
@@ -343,7 +344,7 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("shared memory", "rate", in_state("rate", -1.0)),
     ("shared memory", "G", changed_array("G", np.zeros_like)),
     ("averaged", "unit", in_state("unit", 0.0)),
-    ("averaged", "cap", in_state("cap", -1.0)),
+    ("averaged", "unit", in_state("unit", -1.0)),
     ("averaged", "late", in_state("late", None)),
     ("averaged", "coef", changed_array("coef", lambda coef: coef + 1e300)),
     ("averaged", "first_epoch", in_monitor("first_epoch", -1)),
@@ -367,4 +368,4 @@ def test_a_number_that_no_run_can_have_is_named(solver: str, field: str, change:
 def test_a_run_that_cannot_go_on_blames_the_file_it_came_from(folder: Path) -> None:
     """Each number could be; together they overflow, and the error of the solver would blame the user's settings."""
     with pytest.raises(ModelFileError, match=r"going on from it failed .*if a fit from the start fails as well"):
-        going_on(SOLVER["averaged"], folder, lambda run: run["state"].update(unit=1e308, cap=1e308))
+        going_on(SOLVER["averaged"], folder, lambda run: run["state"]["coef"].fill(1e100))

@@ -8,15 +8,16 @@ import textwrap
 
 import pytest
 
+KINDS = ("model files", "checkpoints", "power cuts", "concurrent writers")
+
 
 def test_a_hundredth_of_all_forged_files_is_right_or_refused() -> None:
     """In a process of its own, without threads, which forks its trials."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz", "--scale", "0.01", "--seed", "7"], capture_output=True, text=True
-    )
+    chosen = [word for kind in KINDS for word in ("--only", kind)]
+    command = [sys.executable, "-m", "tests.fuzz", "--scale", "0.01", "--seed", "7", *chosen]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
-    assert {"model files", "checkpoints", "power cuts", "concurrent writers"} <= {line[:24].strip() for line in lines}
+    assert {line[:24].strip() for line in done.stdout.splitlines()} >= set(KINDS)
 
 
 FAILING = """

@@ -40,7 +40,9 @@ def test_the_same_for_every_loss(change: Change, kind: str, seed: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:not converged")
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber", "quantile"])
-@pytest.mark.parametrize("change", [change for change in CHANGES if "y times" in change.name], ids=str)
+@pytest.mark.parametrize(
+    "change", [change for change in CHANGES if "y times" in change.name], ids=lambda change: change.name
+)
 def test_robust_losses_know_no_unit_of_y(loss: str, change: Change) -> None:
     """By name too, where their parameter is a share of the spread of y."""
     assert difference(change, "regression", loss, learned=True, seed=0) <= change.learned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.svm import SVC
 from dsekl import DSEKLClassifier, DSEKLRegressor, losses
 from dsekl.kernels import RBF
 from dsekl.solvers import DoublyStochastic, Problem, SharedMemory
-from dsekl.solvers.block_gradient import data_gradient, safe_step
+from dsekl.solvers.block_gradient import CurvatureBound, data_gradient, safe_step
 from dsekl.workers import ALONE, Threads
 from tests.oracles import build
 from tests.problems import xor
@@ -57,7 +58,7 @@ def test_the_block_gradient_is_that_of_the_sampled_objective(loss: str) -> None:
 
 def test_one_step_of_algorithm_1_is_the_papers_update() -> None:
     problem = make_problem("squared_hinge", n=40)
-    solver = DoublyStochastic(n_rows=40, n_cols=10, step_size=0.01)
+    solver = DoublyStochastic(n_rows=40, n_cols=10, step_size=0.01, steps="paper")
     state = solver.start(problem, np.random.default_rng(3))
     start = np.random.default_rng(4).standard_normal(state.coef.shape)
     state.coef[:] = start
@@ -76,7 +77,7 @@ def test_one_step_of_algorithm_1_is_the_papers_update() -> None:
 @pytest.mark.parametrize("reading", ["local", "global"])
 def test_one_epoch_of_algorithm_2_is_its_serial_pseudocode(reading: str) -> None:
     problem = make_problem("logistic", n=50)
-    solver = SharedMemory(n_rows=20, n_cols=15, gradient=reading, learning_rate=0.7)
+    solver = SharedMemory(n_rows=20, n_cols=15, gradient=reading, learning_rate=0.7, steps="paper")
     state = solver.start(problem, np.random.default_rng(5))
     state.epoch = 2
     for _ in solver.epoch(problem, state):
@@ -161,7 +162,7 @@ def test_algorithm_1_reaches_the_batch_svm_on_xor() -> None:
         X, y = xor(100, seed=seed)
         X_test, y_test = xor(1000, seed=1000 + seed)
         model = DSEKLClassifier(
-            gamma=1.0, solver=DoublyStochastic(n_rows=50, n_cols=50), max_epochs=200, random_state=seed
+            gamma=1.0, solver=DoublyStochastic(50, 50, steps="paper"), max_epochs=200, random_state=seed
         )
         ours.append(1 - model.fit(X, y).score(X_test, y_test))
         batch.append(1 - SVC(gamma=1.0).fit(X, y).score(X_test, y_test))
@@ -170,7 +171,7 @@ def test_algorithm_1_reaches_the_batch_svm_on_xor() -> None:
 
 def test_averaging_returns_the_mean_of_all_steps() -> None:
     problem = make_problem("squared", n=30)
-    solver = DoublyStochastic(n_rows=10, n_cols=10, average=True)
+    solver = DoublyStochastic(n_rows=10, n_cols=10, average=True, steps="paper")
     state = solver.start(problem, np.random.default_rng(0))
     seen = [state.coef.copy() for _ in range(3) for _ in solver.epoch(problem, state)]
     np.testing.assert_allclose(solver.coefficients(problem, state), np.mean(seen, axis=0) * 10 / 30, rtol=1e-9)
@@ -179,7 +180,7 @@ def test_averaging_returns_the_mean_of_all_steps() -> None:
 @pytest.mark.parametrize(("schedule", "expected"), [("inverse", 1 / 9), ("inverse_sqrt", 1 / 3), ("constant", 1.0)])
 def test_schedules_shrink_the_steps(schedule: str, expected: float) -> None:
     problem = make_problem("hinge")
-    solver = DoublyStochastic(step_size=0.5, schedule=schedule)
+    solver = DoublyStochastic(step_size=0.5, schedule=schedule, steps="paper")
     state = solver.start(problem, np.random.default_rng(0))
     state.step = 9
     assert solver._step(state) == pytest.approx(0.5 * expected)
@@ -187,7 +188,7 @@ def test_schedules_shrink_the_steps(schedule: str, expected: float) -> None:
 
 def test_algorithm_2_stops_by_the_papers_rule() -> None:
     X, y = xor(200, seed=2)
-    model = DSEKLClassifier(gamma=1.0, solver=SharedMemory(n_rows=50, n_cols=50), random_state=0).fit(X, y)
+    model = DSEKLClassifier(gamma=1.0, solver=SharedMemory(50, 50, steps="paper"), random_state=0).fit(X, y)
     assert model.stop_reason_ == "tol"
     changes = [record["change"] for record in model.history_]
     assert changes[-1] < 1.0 <= min(changes[:-1])
@@ -203,11 +204,13 @@ def test_divergence_names_a_step_size_that_converges() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
     y = np.sin(X[:, 0])
-    diverging = DSEKLRegressor(gamma=0.1, solver=DoublyStochastic(step_size=1e3), random_state=0)
+    diverging = DSEKLRegressor(gamma=0.1, solver=DoublyStochastic(step_size=1e3, steps="paper"), random_state=0)
     with pytest.raises(FloatingPointError, match=r"step_size=1000.0 .* try step_size=") as caught:
         diverging.fit(X, y)
     suggested = float(str(caught.value).split("try step_size=")[1].split(",")[0])
-    model = DSEKLRegressor(gamma=0.1, solver=DoublyStochastic(step_size=suggested, schedule="constant"), random_state=0)
+    model = DSEKLRegressor(
+        gamma=0.1, solver=DoublyStochastic(step_size=suggested, schedule="constant", steps="paper"), random_state=0
+    )
     assert model.fit(X, y).score(X, y) > 0.5
 
 
@@ -226,8 +229,9 @@ def test_the_history_counts_time_evaluations_and_losses(solver: str) -> None:
         gamma=1.0, solver=solver, max_epochs=5, tol=0.0, early_stopping=True, validation_fraction=100, random_state=0
     ).fit(X, y)
     assert [record["epoch"] for record in model.history_] == [1, 2, 3, 4, 5]
-    a_epoch = 300 * 100 if solver == "doubly_stochastic" else 300 * 300
-    assert [record["kernel_evaluations"] for record in model.history_] == [a_epoch * k for k in range(1, 6)]
+    if solver == "shared_memory":  # all pairs, and as many again for the preconditioner
+        assert [record["kernel_evaluations"] for record in model.history_] == [2 * 300 * 300 * k for k in range(1, 6)]
+    assert np.all(np.diff([record["kernel_evaluations"] for record in model.history_]) > 0)
     assert all(0 <= record["validation_error"] <= 1 and record["training_loss"] >= 0 for record in model.history_)
     assert np.all(np.diff([record["seconds"] for record in model.history_]) > 0)
 
@@ -265,3 +269,88 @@ def test_ctrl_c_is_raised_and_leaves_the_model_so_far() -> None:
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.score(X, y) > 0.9
+
+
+def test_one_preconditioned_step_divides_the_gradient_by_the_curvature_of_its_block() -> None:
+    from dsekl.solvers.preconditioner import DAMPING
+
+    problem = make_problem("squared", n=40)
+    solver = DoublyStochastic(n_rows=40, n_cols=10)
+    state = solver.start(problem, np.random.default_rng(3))
+    start = np.random.default_rng(4).standard_normal(state.coef.shape)
+    state.coef[:], state.epoch = start, 3
+    twin = np.random.default_rng(3)
+    rows, cols = twin.integers(0, 40, 40, dtype=np.intp), twin.choice(40, 10, replace=False, shuffle=False)
+    next(solver.epoch(problem, state))
+
+    everything, K = problem.gram.block(rows, slice(None)), problem.gram.block(rows, cols)
+    weights = problem.weights[rows, None]
+    gradient = K.T @ (weights * (everything @ start - problem.targets[rows])) / 40
+    gradient += 2 / (problem.C * 40) / 40 * start[cols]
+    damping = DAMPING * weights.mean() * np.abs(K).max() ** 2 + 2 / (problem.C * 40) / 40
+    system = K.T @ (weights * K) / 40 + damping * np.eye(10)
+    expected = start.copy()
+    expected[cols] -= 0.5 / 2 * np.linalg.solve(system, gradient)
+    np.testing.assert_allclose(state.coef, expected, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("solver", [DoublyStochastic(2000, 20), SharedMemory(60, 20)], ids=str)
+def test_preconditioned_steps_minimise_equation_4(solver: Any) -> None:
+    """With the lambda of the pages, 1 / (C N), and rows enough: the closed form for the squared loss."""
+    problem = replace(make_problem("squared", C=0.05), weights=np.ones(60))
+    state = solver.start(problem, np.random.default_rng(0))
+    for _ in range(300):
+        for _ in solver.epoch(problem, state):
+            pass
+    K = problem.gram.block(slice(None), slice(None))
+    best = np.linalg.solve(K.T @ K + 2.0 * problem.penalty * np.eye(60), K.T @ problem.targets)
+
+    def objective(coef: Any) -> float:
+        return float(0.5 * np.square(K @ coef - problem.targets).sum() + problem.penalty * np.square(coef).sum())
+
+    nothing = objective(np.zeros_like(best))
+    assert objective(solver.coefficients(problem, state)) <= objective(best) + 0.02 * nothing
+
+
+def heavy_tails(kind: str) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 5)) if kind == "outlier" else rng.standard_t(1.5, (1000, 5))
+    if kind == "outlier":
+        X[17] *= 1e4
+    return X, X @ [1.0, -2.0, 0.5, 0.0, 1.0] + 0.1 * rng.standard_normal(1000)
+
+
+@pytest.mark.parametrize("kind", ["outlier", "tails"])
+@pytest.mark.parametrize(
+    "solver", [DoublyStochastic(), DoublyStochastic(steps="paper"), SharedMemory(200, 200), SharedMemory(100, 500)],
+    ids=str,
+)  # fmt: skip
+def test_steps_by_default_do_not_diverge_on_heavy_tails(solver: Any, kind: str) -> None:
+    X, y = heavy_tails(kind)
+    model = DSEKLRegressor(kernel="linear", solver=solver, max_epochs=20, tol=0.0, random_state=0).fit(X, y)
+    losses_ = [record["training_loss"] for record in model.history_]
+    assert np.abs(model.dual_coef_).max() < 1e6
+    assert losses_[-1] <= 4.0 * 0.5 * np.square(y - y.mean()).mean()
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [DoublyStochastic(step_size=1e4, schedule="constant"), DoublyStochastic(step_size=10.0, steps="paper"),
+     SharedMemory(200, 200, learning_rate=1e4)],
+    ids=str,
+)  # fmt: skip
+def test_a_run_that_diverges_ends_with_an_error_and_not_with_a_model(solver: Any) -> None:
+    X, y = heavy_tails("tails")
+    with pytest.raises(FloatingPointError, match=r"the steps diverge: .* is too large for targets y of up to"):
+        DSEKLRegressor(kernel="linear", solver=solver, max_epochs=50, tol=0.0, random_state=0).fit(X, y)
+
+
+def test_the_cap_of_a_step_is_a_bound_on_the_curvature_of_its_block() -> None:
+    rng = np.random.default_rng(0)
+    for K in (rng.random((30, 20)), rng.standard_normal((30, 20)), np.eye(25), np.ones((30, 20))):
+        bound = CurvatureBound(K.shape[1])
+        for part in np.array_split(K, 3):
+            bound.add(part)
+        largest = np.linalg.norm(K, 2) ** 2
+        assert largest * (1 - 1e-9) <= bound.value
+    assert bound.value == pytest.approx(largest)  # of ones, as of any wide kernel

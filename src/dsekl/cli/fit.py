@@ -31,7 +31,7 @@ def fit(
     max_levels: o.MaxLevels = 100,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
-    kernel: o.Kernel = "rbf",
+    kernel: o.Kernel = "auto",
     gamma: o.Gamma = "auto",
     C: o.Cost = "auto",
     loss: o.Loss = None,

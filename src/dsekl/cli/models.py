@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class FittedModel(Protocol):
     """What the commands use of a fitted estimator; a regressor has no decision values."""
 
-    kernel: object
+    kernel_: object
     loss: object
+    loss_: object
     solver: object
     C_: float
     n_iter_: int

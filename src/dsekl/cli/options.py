@@ -16,11 +16,11 @@ from dsekl.data.recipe import Options
 from .console import UsageError
 
 KERNELS = (
-    "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "polynomial",
-    "sigmoid", "chi2", "precomputed",
+    "auto", "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly",
+    "polynomial", "sigmoid", "chi2", "precomputed",
 )  # fmt: skip
 LOSSES = {
-    "classification": ("hinge", "squared_hinge", "logistic", "squared"),
+    "classification": ("auto", "hinge", "squared_hinge", "logistic", "squared"),
     "regression": ("squared", "epsilon_insensitive", "huber", "quantile"),
 }
 SOLVERS = ("dual", "doubly_stochastic", "shared_memory")
@@ -86,7 +86,7 @@ Delimiter = Annotated[
 Kernel = Annotated[str, typer.Option(help=f"{', '.join(KERNELS)}.", rich_help_panel=MODEL)]
 Kernels = Annotated[
     list[str] | None,
-    typer.Option("--kernel", help="Kernel to try (repeatable). Default: rbf.", rich_help_panel=MODEL),
+    typer.Option("--kernel", help="Kernel to try (repeatable). Default: matern32.", rich_help_panel=MODEL),
 ]
 Gamma = Annotated[str, typer.Option(help=f"{', '.join(GAMMA_RULES)}, or a number.", rich_help_panel=MODEL)]
 Cost = Annotated[
@@ -95,7 +95,7 @@ Cost = Annotated[
 ]
 LOSS_HELP = " | ".join(f"{task}: {', '.join(names)}" for task, names in LOSSES.items())
 Loss = Annotated[
-    str | None, typer.Option(help=f"{LOSS_HELP}. Default: hinge, or squared.", rich_help_panel=MODEL)
+    str | None, typer.Option(help=f"{LOSS_HELP}. Default: auto, or squared.", rich_help_panel=MODEL)
 ]  # fmt: skip
 Losses = Annotated[
     list[str] | None,

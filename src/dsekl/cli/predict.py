@@ -58,7 +58,8 @@ def predict(
     started = time.perf_counter()
     fitted, recipe = read_model(model)
     if proba and not hasattr(fitted, "predict_proba"):
-        raise UsageError(f"--proba: {model} has loss={fitted.loss!r} and no probabilities; fit with --loss logistic")
+        loss = vars(fitted).get("loss_", fitted.loss)  # models of 0.1.0 have the one that was named
+        raise UsageError(f"--proba: {model} has loss={loss!r} and no probabilities; fit with --loss logistic")
     if decision and not recipe.target.classes:
         raise UsageError(f"--decision: {model} is a regressor and has no decision values; leave it out")
     fitted.set_params(n_jobs=jobs)

@@ -18,9 +18,6 @@ from .streams import naming
 
 TOP_FEATURES = 5
 
-EQUAL_WEIGHTS = ("equal", "isotropic", "equal in one unit")
-"""Values of ``metric_`` for which no feature is more important than another; 0.1.0 wrote the last for isotropic."""
-
 
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:
     """Write a model file that holds the recipe and where the model comes from."""
@@ -36,8 +33,8 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
         "task": recipe.target.task,
         "rows": recipe.n_rows,
         "features": recipe.encoder.n_features,
-        "kernel": str(model.kernel),
-        "loss": str(model.loss),
+        "kernel": str(model.kernel_),
+        "loss": str(model.loss_),
         "solver": str(model.solver),
         "gamma": gamma if np.ndim(gamma) == 0 else "one per feature",
         "weights": getattr(model, "metric_", None),
@@ -54,9 +51,9 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
 
 
 def most_important(model: FittedModel, recipe: Recipe) -> dict[str, float] | None:
-    """Return the most important features and their shares, None where all are equal."""
+    """Return the most important features and their shares, None where there are none."""
     shares = getattr(model, "feature_importances_", None)
-    if shares is None or getattr(model, "metric_", None) in EQUAL_WEIGHTS:
+    if shares is None:
         return None
     return {recipe.encoder.feature(i): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
 

@@ -52,18 +52,18 @@ def tune(
     """Search gamma and C by successive halving, and write the best model, fitted to all rows."""
     output = Output(as_json, quiet)
     _check_files(data, model, journal, force)
-    kernels = kernel or ["rbf"]
+    kernels = kernel or ["matern32"]
     for name in kernels:
-        o.check_choice("--kernel", name, o.KERNELS)
+        o.check_choice("--kernel", name, [known for known in o.KERNELS if known != "auto"])
     options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
     training = read_training(output, data, options, header, delimiter)
     for name in loss or ():
-        o.check_choice("--loss", name, o.LOSSES[training.recipe.target.task])
+        o.check_choice("--loss", name, [known for known in o.LOSSES[training.recipe.target.task] if known != "auto"])
 
     estimators = [
         new_estimator(training.recipe, of_loss, dict(kernel=of_kernel, max_epochs=max_epochs, memory_budget=memory))
         for of_kernel in kernels
-        for of_loss in loss or (None,)
+        for of_loss in loss or ("hinge" if training.recipe.target.classes else "squared",)
     ]
     started = time.perf_counter()
     tuned = _search(output, estimators, training, journal, jobs, seed)

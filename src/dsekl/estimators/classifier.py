@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from dsekl import kernels, losses
+from dsekl import losses
 from dsekl.models import Examples, Fitted
 from dsekl.runs.role import Role
 
@@ -26,12 +26,13 @@ CLASS_WEIGHT = Parameter(None, Role.PROBLEM, [dict, StrOptions({"balanced"}), No
 
 
 def _gives_probabilities(estimator: DSEKLClassifier) -> bool:
-    if estimator.loss != "logistic" and not isinstance(estimator.loss, losses.Logistic):
-        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={estimator.loss!r}")
+    loss = vars(estimator).get("loss_", estimator.loss)
+    if loss != "logistic" and not isinstance(loss, losses.Logistic):
+        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={loss!r}")
     return True
 
 
-@with_parameters(table(loss="hinge", class_weight=CLASS_WEIGHT))
+@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT))
 class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
@@ -40,23 +41,27 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
 
     Parameters
     ----------
-    kernel : str, kernel object or callable, default="rbf"
-        "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "sigmoid",
-        "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for a
-        scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
+    kernel : "auto", str, kernel object or callable, default="auto"
+        "auto" lets held-out rows choose, together with a learned gamma: "matern32", which is kept unless "laplacian" or
+        "rbf" is clearly better, on columns as they are, or squashed or ranked where they have heavy tails; on more than
+        200,000 rows "rbf", whose tail costs least. Where gamma is not learned, "auto" is "rbf" on columns as they are.
+        Or name one: "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly",
+        "sigmoid", "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for
+        a scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
     gamma : "auto", "learn", "scale", "median", float or array of shape (n_features,), default="auto"
         The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
         for each feature from the data, for every distance-based (stationary) kernel and dense rows; no scaler is
         needed. "auto" is "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale"
         (scikit-learn's rule) elsewhere.
-    loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
-        "logistic" gives ``predict_proba``.
+    loss : {"auto", "hinge", "squared_hinge", "logistic", "squared"} or loss object, default="auto"
+        "auto" is "hinge", unless held-out rows find "squared_hinge" or "logistic" clearly better together with a
+        learned gamma. "logistic", named or chosen, gives ``predict_proba``.
     C : "auto" or float, default="auto"
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
         "auto" chooses C together with a learned gamma, and is 1 elsewhere.
     solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
-        Block dual ascent, which finds the exact kernel machine, or the paper's Algorithm 1 or 2. The objects
-        ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
+        Block dual ascent, the exact kernel machine to a stated duality gap, or the paper's Algorithm 1 or 2. The
+        objects ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
     expansion : {"empirical", "fixed_subset", "random_fourier"} or expansion object, default="empirical"
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
@@ -64,9 +69,11 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     max_epochs : int, default=100
         Maximum number of epochs.
     tol : float or None, default=None
-        When to stop. Dual ascent: at this relative duality gap, by default where test errors have settled (0.05); 1e-3
-        is a tight certificate. Algorithms 1 and 2: when an epoch changes the coefficients by less than this (L2 norm;
-        in units of the learning rate for Algorithm 2), by default 0, no such stop, and 1, as in the paper.
+        When to stop. Dual ascent: at this relative duality gap; 1e-3 is a tight certificate. By default where test
+        errors have settled: at a gap of 0.05 (hinge), 0.002 (squared) or 0.03 (other regression losses), or a wider one
+        of at most 0.3 where the model fits the training rows far better than new ones. Algorithms 1 and 2: when an
+        epoch changes the coefficients by less than this (L2 norm), by default 0, no such stop; with Algorithm 2 and
+        the paper's steps, in units of the learning rate and by default 1, as in the paper.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows, stop when their error has not fallen for ``n_iter_no_change``
         epochs, and keep the best epoch's model.
@@ -117,10 +124,16 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The gamma that was used.
     C_ : float
         The C that was used.
+    kernel_, loss_ : str, kernel object or loss object
+        The kernel and the loss that were used: those given, or those that "auto" chose.
+    scale_ : {"raw", "squashed", "ranked"}
+        The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
     metric_ : {"learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
-        Each feature's share of the weights, in units of its spread; they add up to 1 (learned gamma only).
+        How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
+        feature of another row. They add up to 1; all are 0 where f is constant. Rows of numbers only, and for sparse
+        rows only where it is cheap.
     history_ : list of dict
         For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
         while its sample of the rows grows), and validation_error with early stopping.
@@ -155,8 +168,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
-        kernel, loss = kernels.resolve(self.kernel), losses.resolve(self.loss, "classification")
-        rows, labels = inputs.training_data(self, kernel, X, y, inputs.labels)
+        loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
+        rows, labels = inputs.training_data(self, self._kernel(), X, y, inputs.labels)
         weights = inputs.row_weights(sample_weight, rows)
         counted = weights > 0
         self.classes_ = np.unique(labels[counted])
@@ -171,7 +184,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
             if (np.bincount(codes, weights) > 0).sum() < 2:
                 raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
         examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
-        self._train(kernel, loss, examples, labels, sample_weight)
+        self._train(loss, examples, labels, sample_weight)
         return self
 
     def decision_function(self, X: inputs.MatrixLike) -> Floats:

@@ -25,6 +25,7 @@ from dsekl.solvers.state import Finite
 
 from .classifier import DSEKLClassifier
 from .fitted import LABELS, checked_attributes
+from .kernel_estimator import AUTO
 from .regressor import DSEKLRegressor
 from .settings import check_object, check_settings
 
@@ -139,11 +140,14 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
     if not settings.keys() <= in_files or ("kernel" in settings) != (kernel is None):
         raise ValueError(f"its parameters are {sorted(settings)}, not those that a model file keeps")
     estimator = kind(**settings if kernel is None else {**settings, "kernel": kernel})
-    resolved = _checked_kernel(estimator)
+    attributes = decoded(header["fitted"], arrays, SETTINGS)
+    resolved = _checked_kernel(estimator, attributes)
     gram = storage.from_values(resolved, decoded(header["basis"], arrays, SETTINGS))
     n_features = storage.n_features(gram)
     check_settings(estimator, n_features)
-    fitted = checked_attributes(decoded(header["fitted"], arrays, SETTINGS), n_features, gram.n_terms)
+    fitted = checked_attributes(attributes, n_features, gram.n_terms)
+    # What was named is among the parameters; files have the rest, and those of 0.1.0 have all among the parameters.
+    fitted = {"kernel_": estimator.kernel, "loss_": estimator.loss, **fitted}
     if (LABELS in fitted) != isinstance(estimator, DSEKLClassifier):
         raise ValueError(f"its fitted attributes are not those of a {kind.__name__}")
     names = checked(list[str] | None, header["feature_names"], {}, "feature_names")
@@ -157,8 +161,13 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
     return estimator
 
 
-def _checked_kernel(estimator: DSEKLClassifier | DSEKLRegressor) -> Kernel:
-    resolved = kernels.resolve(estimator.kernel)
+def _checked_kernel(estimator: DSEKLClassifier | DSEKLRegressor, attributes: dict[str, Any]) -> Kernel:
+    """Return the kernel of a model: the one that was chosen, where the parameter leaves it open, or the parameter."""
+    for name, given in (("kernel_", estimator.kernel), ("loss_", estimator.loss)):
+        if (name in attributes) != (isinstance(given, str) and given == AUTO):
+            raise ValueError(f"{name} is for a parameter that is 'auto', and this one is {given!r:.60}")
+    chosen = checked(str | None, attributes.get("kernel_"), {}, "kernel_")
+    resolved = kernels.resolve(estimator.kernel if chosen is None else chosen)
     check_object(resolved)
     if isinstance(resolved, VectorKernel):
         resolved.profile()  # refuses bad parameters

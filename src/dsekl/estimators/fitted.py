@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ ATTRIBUTES: dict[str, Any] = {
     "C_": PositiveOrInfinite,
     "gamma_": Positive | Weights,
     "metric_": str,
+    "kernel_": Literal["matern32", "laplacian", "rbf"],
+    "loss_": Literal["hinge", "squared_hinge", "logistic"],
+    "scale_": Literal["raw", "squashed", "ranked"],
     "feature_importances_": Weights,
     "support_": Annotated[Places, Form(("terms",), "intp", least=0)],
     "n_support_": Annotated[Places, Form(("classes",), "intp", least=0)],

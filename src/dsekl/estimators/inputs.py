@@ -145,7 +145,8 @@ def row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float
     heaviest = float(weights.max())
     if not 1.0 / HEAVIEST <= heaviest <= HEAVIEST:
         raise ValueError(f"sample_weight holds {heaviest:.3g} as its largest; divide the weights by a constant")
-    return weights
+    # What is nothing beside the others is nothing: it could not move a sum by its last bit.
+    return np.where(weights < heaviest / HEAVIEST**2, 0.0, weights)
 
 
 def class_weights(given: Mapping[Any, float] | str, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from dsekl.kernels import Kernel
 from dsekl.losses import Loss
 from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
 from dsekl.models.compaction import compact
-from dsekl.models.machine import MEGABYTE
+from dsekl.models.machine import MEGABYTE, USUAL_KERNEL, USUAL_LOSS
 from dsekl.models.savable import text_of
 from dsekl.rows import digest
 from dsekl.runs import Run, Stopping, resume
@@ -38,7 +38,12 @@ from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
 
+AUTO = "auto"
+
 OF_ONE_FIT = (
+    "kernel_",
+    "loss_",
+    "scale_",
     "feature_importances_",
     "metric_",
     "support_",
@@ -63,19 +68,21 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _train(
         self,
-        kernel: Kernel,
-        loss: Loss,
+        loss: Loss | None,
         examples: Examples,
         y: NDArray[Any],
         sample_weight: ArrayLike | None,
         unit: Unit = NO_UNIT,
     ) -> None:
-        """Fit the machine and set the attributes that every fitted estimator has; ``unit`` is that of the examples."""
+        """Fit the machine and set the attributes that every fitted estimator has.
+
+        No loss is one to be chosen; ``unit`` is that of the examples.
+        """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
             return self._attributes(unit.fitted(fitted))
 
-        machine = unit.machine(self._machine(kernel, loss))
+        machine = unit.machine(self._machine(loss))
         listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         run = self._begin(machine, examples)
         run.watcher, run.units = listeners, unit.figures
@@ -89,14 +96,26 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         self._set(attributes(fitted))
         listeners.after_fit()
 
+    def _kernel(self) -> Kernel:
+        """Return the kernel that was named; rows are read alike for all that "auto" chooses from."""
+        return kernels.resolve(USUAL_KERNEL if self._chooses_kernel else self.kernel)
+
+    @property
+    def _chooses_loss(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == AUTO
+
+    @property
+    def _chooses_kernel(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == AUTO
+
     @property
     def _exact(self) -> bool:
         """Whether the solver is dual ascent."""
         return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
-    def _machine(self, kernel: Kernel, loss: Loss) -> Machine:
+    def _machine(self, loss: Loss | None) -> Machine:
         return Machine(
-            kernel,
+            None if self._chooses_kernel else self._kernel(),
             loss,
             self.gamma,
             None if isinstance(self.C, str) else float(self.C),
@@ -142,7 +161,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         def keep(run: Run) -> None:
             if checkpoint is not None:
                 checkpoint.write(run)
-            if self.warm_start and run.state is not None and (run.settled is None or run.settled.whole):
+            if self.warm_start and run.state is not None:
                 self._run = replace(
                     run, monitor=None, changed=False, watcher=Nobody(), keep=_forget, keep_if_due=_forget
                 )
@@ -152,7 +171,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _identity(self, examples: Examples) -> Identity:
         parameters = self.get_params(deep=False)
         texts = {name: text_of(parameters[name]) for name, role in self._roles.items() if role.in_identity}
-        kernel = kernels.resolve(self.kernel)
+        kernel = self._kernel()
         texts["kernel"] += witness.kernel_values(kernel, examples.rows)
         texts["loss"] += witness.loss_values(self.loss)
         data = {
@@ -164,15 +183,20 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _attributes(self, fitted: Fitted) -> dict[str, Any]:
         """Return the attributes of a fitted estimator."""
+        settled = fitted.settled
+        chosen_scale = "raw" if settled.scale is None else settled.scale
         optional = {
-            "gamma_": fitted.settled.gamma,
-            "metric_": fitted.settled.metric,
-            "feature_importances_": fitted.settled.importances,
+            "gamma_": settled.gamma,
+            "metric_": settled.metric,
+            "scale_": chosen_scale if settled.metric is not None else None,
+            "feature_importances_": fitted.importances,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
             "validation_rows_": fitted.validation_rows,
         }
         return {
+            "kernel_": (settled.kernel or USUAL_KERNEL) if self._chooses_kernel else self.kernel,
+            "loss_": (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
             "C_": fitted.C,

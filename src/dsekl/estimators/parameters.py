@@ -39,9 +39,9 @@ COUNT = Interval(Integral, 1, None, closed="left")
 AT_LEAST_0 = Interval(Real, 0, None, closed="left")
 
 SHARED: dict[str, Parameter] = {
-    "kernel": Parameter("rbf", Role.TERMS, ANYTHING),
+    "kernel": Parameter("auto", Role.TERMS, ANYTHING),
     "gamma": Parameter("auto", Role.TERMS, ANYTHING),
-    "loss": Parameter("hinge", Role.PROBLEM, ANYTHING),
+    "loss": Parameter("auto", Role.PROBLEM, ANYTHING),
     "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]),
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 
-from dsekl import kernels, losses
+from dsekl import losses
 from dsekl.losses import RegressionLoss
 from dsekl.models import Examples
 from dsekl.runs.role import Role
@@ -44,7 +44,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
-    dual_coef_, support_, n_support_, gamma_, C_, metric_, feature_importances_ : as in ``DSEKLClassifier``
+    dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
+    kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
     history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
 
     Examples
@@ -69,8 +70,8 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
-        kernel, loss = kernels.resolve(self.kernel), losses.resolve(self.loss, "regression")
-        rows, targets = inputs.training_data(self, kernel, X, y, inputs.real_targets)
+        loss = losses.resolve(self.loss, "regression")
+        rows, targets = inputs.training_data(self, self._kernel(), X, y, inputs.real_targets)
         weights = inputs.row_weights(sample_weight, rows)
         one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
@@ -87,7 +88,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             return np.asarray(loss.value(y, f).mean(axis=1))
 
         examples = Examples.of(rows, targets - constants, weights, losses_of_rows)
-        self._train(kernel, loss, examples, y, sample_weight, unit)
+        self._train(loss, examples, y, sample_weight, unit)
         return self
 
     def predict(self, X: inputs.MatrixLike) -> Floats:

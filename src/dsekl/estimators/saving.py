@@ -24,6 +24,9 @@ def save(
     attributes = {name: own[name] for name in own if name in ATTRIBUTES}
     model, names = own["model_"], own.get("feature_names_in_")
     own_kernel = own_kernel_name(estimator.kernel)
+    for name, chosen in (("kernel_", estimator._chooses_kernel), ("loss_", estimator._chooses_loss)):
+        if not chosen:  # it is among the parameters
+            attributes.pop(name, None)
     persistence.write(
         path,
         {

@@ -19,8 +19,9 @@ def check_settings(estimator: BaseEstimator, n_features: int | None) -> None:
     """Raise ValueError or TypeError for a parameter with which nothing could be fitted."""
     estimator._validate_params()
     task = "classification" if "class_weight" in estimator.get_params(deep=False) else "regression"
+    chosen = task == "classification" and isinstance(estimator.loss, str) and estimator.loss == "auto"
     for part in (
-        losses.resolve(estimator.loss, task),
+        None if chosen else losses.resolve(estimator.loss, task),
         solvers.resolve(estimator.solver),
         expansions.resolve(estimator.expansion),
     ):

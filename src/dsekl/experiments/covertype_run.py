@@ -76,7 +76,7 @@ class _Run:
         self._model = model
         self.problem = papers_problem(data.X["training"], data.y["training"], Threads(settings.n_jobs))
         self.solver = SharedMemory(
-            data.batch, data.batch, n_workers=settings.n_jobs, learning_rate=1.0, gradient=READINGS[model]
+            data.batch, data.batch, settings.n_jobs, learning_rate=1.0, gradient=READINGS[model], steps="paper"
         )
         self._judges = {
             part: (self.problem.gram.at(as_rows(data.X[part])), data.y[part]) for part in ("validation", "evaluation")

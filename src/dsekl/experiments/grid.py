@@ -2,7 +2,7 @@
 
 All settings of a grid share the rows and terms that are drawn and, for one gamma, the block of features. Only the
 coefficients differ, so they gain two dimensions: ``coef`` is (n_gammas, n_terms, n_settings). Each setting's
-coefficients are those that ``DoublyStochastic`` finds alone from the same seed.
+coefficients are those that ``DoublyStochastic(steps="paper")`` finds alone from the same seed.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def run(results: Results, settings: Settings) -> None:
     with bar("speed-up", len(units), before) as progress:
         for done, unit in enumerate(missing, start=before + 1):
             reading, workers = str(unit["reading"]), int(unit["workers"])
-            solver = SharedMemory(batch, batch, n_workers=workers, gradient=reading)
+            solver = SharedMemory(batch, batch, n_workers=workers, gradient=reading, steps="paper")
             state = solver.start(problem, np.random.default_rng(settings.seed))
             steps = solver.epoch(problem, state)
             next(steps)  # the first batch of an epoch packs all columns, for the others too

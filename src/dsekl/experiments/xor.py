@@ -77,7 +77,7 @@ def _weights(fitted: DSEKLClassifier, n: int) -> grid.Floats:
 
 def model(row: Row) -> DSEKLClassifier:
     """Return the estimator with the setting of a row of the table."""
-    solver = DoublyStochastic(STEPS.n_rows, STEPS.n_cols, step_size=row["step_size"])
+    solver = DoublyStochastic(STEPS.n_rows, STEPS.n_cols, step_size=row["step_size"], steps="paper")
     return DSEKLClassifier(
         gamma=row["gamma"], C=row["C"], solver=solver, max_epochs=EPOCHS, random_state=row["seed"], verbose=False
     )

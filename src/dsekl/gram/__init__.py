@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.kernels import Kernel, ObjectKernel, Precomputed
-from dsekl.rows import ArrayRows, CrossRows, CsrRows, ObjectRows, Rows, StoredRows
+from dsekl.rows import ArrayRows, CrossRows, CsrRows, ObjectRows, Reshaping, Rows, StoredRows
 from dsekl.workers import ALONE, Workers
 
 from .blockwise import BlockwiseGram, ObjectBlocks, PrecomputedBlocks
@@ -42,6 +42,7 @@ def build(
     budget: int = 2**28,
     workers: Workers = ALONE,
     kernel_tol: float = 0.0,
+    reshaping: Reshaping | None = None,
 ) -> Gram:
     """Return the gram of the rows with themselves.
 
@@ -54,6 +55,7 @@ def build(
     budget : bytes that blocks and packed columns may take
     workers : who shares each product
     kernel_tol : kernel values below it may be left out, where the kernel decays with distance; 0 for none
+    reshaping : what dense columns go through before they are scaled; None leaves them as they are
     """
     match kernel, rows:
         case ObjectKernel(), ObjectRows():
@@ -68,9 +70,9 @@ def build(
             return SparseGram.of(kernel, rows, gamma, dtype, budget, workers)
         case _, ArrayRows():
             # Mostly empty rows in a file stay there, as dense ones: as CSR they would be in memory.
-            if mostly_empty(kernel, rows):
+            if reshaping is None and mostly_empty(kernel, rows):
                 return SparseGram.of(kernel, rows, gamma, dtype, budget, workers)
-            return DenseGram.of(kernel, rows, gamma, dtype, budget, workers, kernel_tol)
+            return DenseGram.of(kernel, rows, gamma, dtype, budget, workers, kernel_tol, reshaping)
         case _, StoredRows():
-            return DenseGram.of(kernel, rows, gamma, dtype, budget, workers, kernel_tol)
+            return DenseGram.of(kernel, rows, gamma, dtype, budget, workers, kernel_tol, reshaping)
     raise TypeError(f"kernel={kernel!r} cannot compare rows of type {type(rows).__name__}")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.rows import ArrayRows, CsrRows, DenseRows, Rows, StoredRows
+from dsekl.rows import ArrayRows, CsrRows, DenseRows, Reshaping, Rows, StoredRows
 from dsekl.workers import ALONE, Workers, chunks
 
 from .columns import DenseColumns, StoredColumns
@@ -53,11 +53,11 @@ class DenseGram:
     @staticmethod
     def of(
         kernel: VectorKernel, rows: DenseRows, gamma: float | Floats, dtype: str, budget: int, workers: Workers,
-        kernel_tol: float,
+        kernel_tol: float, reshaping: Reshaping | None = None,
     ) -> DenseGram:  # fmt: skip
         """Return the gram of raw rows with themselves."""
         kernel.profile()  # refuses bad parameters before anything is computed from them
-        placement = Placement.of(kernel, gamma, rows, dtype)
+        placement = Placement.of(kernel, gamma, rows, dtype, reshaping)
         reach = kernel.reach(kernel_tol) if kernel_tol > 0 else np.inf
         points, order = _points(placement, rows, reach, budget, workers)
         return DenseGram(kernel, placement, points, points, budget, workers, reach, order)

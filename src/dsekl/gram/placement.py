@@ -1,4 +1,4 @@
-"""From raw rows to points: scale the columns by gamma, centre them where only differences matter.
+"""From raw rows to points: reshape the columns, scale them by gamma, centre them where only differences matter.
 
 Squared distances come from dot products, ``|x|^2 + |z|^2 - 2 <x, z>``, and in float32 that loses digits when
 the points lie far from the origin. Distances do not change when all points move together, so the columns are
@@ -7,7 +7,7 @@ centred on the training data first; only rounding is at stake.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dsekl.kernels import VectorKernel
-from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, RowFile, StoredRows
+from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, ReshapedRows, Reshaping, RowFile, StoredRows
 from dsekl.rows.array import chunks_of
+from dsekl.rows.reshaping import RANKED, SQUASHED
 
 from .gram import Values, require, require_array
 
@@ -35,7 +36,7 @@ def refuse_overflow(norms: NDArray[Any]) -> None:
 
 @dataclass(frozen=True)
 class Placement:
-    """How a raw row becomes a point: ``(row - center) * scale`` in ``dtype``.
+    """How a raw row becomes a point: ``(row - center) * scale`` in ``dtype``, the row reshaped first if it is to be.
 
     ``scale`` has one number for each feature, or one number for all of them.
     """
@@ -44,12 +45,21 @@ class Placement:
     scale: NDArray[np.float64]
     dtype: str
     n_features: int
+    reshaping: Reshaping | None = None
 
     @staticmethod
-    def of(kernel: VectorKernel, gamma: float | NDArray[np.float64], rows: NumberRows, dtype: str) -> Placement:
+    def of(
+        kernel: VectorKernel,
+        gamma: float | NDArray[np.float64],
+        rows: NumberRows,
+        dtype: str,
+        reshaping: Reshaping | None = None,
+    ) -> Placement:
         """Return the placement that ``kernel`` needs for dense points, centred on the rows."""
-        center = rows.means() if kernel.pairwise.is_distance and isinstance(rows, DenseRows) else None
-        return replace(Placement.of_sparse(kernel, gamma, rows, dtype), center=center)
+        center = None
+        if kernel.pairwise.is_distance and isinstance(rows, DenseRows):
+            center = rows.means() if reshaping is None else ReshapedRows(rows, reshaping).means()
+        return replace(Placement.of_sparse(kernel, gamma, rows, dtype), center=center, reshaping=reshaping)
 
     @staticmethod
     def of_sparse(kernel: VectorKernel, gamma: float | NDArray[np.float64], rows: NumberRows, dtype: str) -> Placement:
@@ -85,7 +95,10 @@ class Placement:
         values = np.empty(len(X), dtype=self.dtype)
         for part, rows in X.chunks():
             chosen = columns[part]
-            values[part] = (rows[np.arange(len(rows)), chosen] - center[chosen]) * scale[chosen]
+            entries = rows[np.arange(len(rows)), chosen]
+            if self.reshaping is not None:
+                entries = self.reshaping.entries(entries, chosen)
+            values[part] = (entries - center[chosen]) * scale[chosen]
         return values
 
     def sparse(self, rows: ArrayRows | CsrRows) -> sparse.csr_array:
@@ -97,11 +110,17 @@ class Placement:
         return points
 
     def _place(self, rows: NDArray[Any], points: NDArray[Any]) -> None:
+        if self.reshaping is not None:
+            rows = self.reshaping(rows)
         points[:] = (rows if self.center is None else rows - self.center) * self.scale
 
     def to_values(self) -> Values:
         """Return the placement for a file."""
-        return {"center": self.center, "scale": self.scale, "dtype": self.dtype, "n_features": self.n_features}
+        values: Values = {"center": self.center, "scale": self.scale, "dtype": self.dtype}
+        values["n_features"] = self.n_features
+        if self.reshaping is not None:
+            values["reshaping"] = asdict(self.reshaping)
+        return values
 
     @staticmethod
     def from_values(values: Values) -> Placement:
@@ -116,4 +135,13 @@ class Placement:
         if center is not None:
             require_array(center, "a centre per feature", "float64")
             require(len(center) == n_features, "a centre per feature")
-        return Placement(center, scale, dtype, n_features)
+        reshaping = None
+        if "reshaping" in values:  # files of columns as they are do not have it
+            given = values["reshaping"]
+            require(type(given) is dict and set(given) == {"name", "knots", "values"}, "a reshaping")
+            require(given["name"] in (SQUASHED, RANKED), "a reshaping that has a name")
+            require_array(given["knots"], "knots", "float64", 2)
+            require_array(given["values"], "values of the knots", "float64", 2)
+            reshaping = Reshaping(given["name"], given["knots"], given["values"])
+            reshaping.check(n_features)
+        return Placement(center, scale, dtype, n_features, reshaping)

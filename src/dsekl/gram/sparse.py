@@ -154,7 +154,7 @@ class SparseGram:
     def from_values(kernel: VectorKernel, values: Values, budget: int) -> SparseGram:
         """Return what ``to_values`` described."""
         # Files of format 1 have the centre of dense rows that are mostly zero, which their points never had.
-        placement, entries = replace(Placement.from_values(values), center=None), values["entries"]
+        placement, entries = replace(Placement.from_values(values), center=None, reshaping=None), values["entries"]
         features, starts, norms = values["features"], values["starts"], values["norms"]
         require_array(entries, "entries of the kernel's type", placement.dtype)
         require(all(isinstance(part, np.ndarray) for part in (features, starts)), "places of entries")

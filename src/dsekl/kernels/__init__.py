@@ -11,13 +11,14 @@ from .additive import Chi2
 from .bandwidth import median_gamma, scale_gamma
 from .custom import DotProduct, Radial
 from .dot_product import Linear, Polynomial, Sigmoid
-from .kernel import Pairwise, SpectralKernel, VectorKernel
+from .kernel import Definite, Pairwise, SpectralKernel, VectorKernel, known_definite
 from .stationary import RBF, Laplacian, Matern, RationalQuadratic
 from .structured import ObjectKernel, Precomputed
 
 __all__ = [
     "RBF",
     "Chi2",
+    "Definite",
     "DotProduct",
     "Kernel",
     "Laplacian",
@@ -32,6 +33,7 @@ __all__ = [
     "Sigmoid",
     "SpectralKernel",
     "VectorKernel",
+    "known_definite",
     "median_gamma",
     "resolve",
     "scale_gamma",
@@ -70,7 +72,8 @@ def resolve(kernel: KernelLike) -> Kernel:
     """Return the kernel that a name, a kernel object or a Python callable stands for."""
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
-            raise ValueError(f"kernel={kernel!r} is not known; choose one of {', '.join(sorted(_BY_NAME))}")
+            # "auto" is the estimators' word for a kernel that the data choose.
+            raise ValueError(f"kernel={kernel!r} is not known; choose one of {', '.join(sorted(['auto', *_BY_NAME]))}")
         return _BY_NAME[kernel]
     if isinstance(kernel, VectorKernel | ObjectKernel | Precomputed):
         return kernel

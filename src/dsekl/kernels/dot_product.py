@@ -81,7 +81,7 @@ class Polynomial(VectorKernel, BaseEstimator):
     gamma_power: ClassVar = 0.5
 
     @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+    def positive_semidefinite(self) -> bool:
         return self.coef0 >= 0
 
     def profile(self) -> Any:

@@ -43,9 +43,6 @@ class VectorKernel(Protocol):
     gamma_power: ClassVar[float]
     """Columns are multiplied by ``gamma ** gamma_power``; 0 for a kernel without a width."""
 
-    positive_semidefinite: ClassVar[bool] = False
-    """Whether every matrix of its values is known to be positive semi-definite, as dual ascent needs."""
-
     def profile(self) -> Any:
         """Return the Numba function ``(tile, params) -> None`` that turns pairwise values into kernel values."""
 
@@ -56,6 +53,19 @@ class VectorKernel(Protocol):
     def reach(self, kernel_tol: float) -> float:
         """Return the pairwise value from which on the kernel is below ``kernel_tol``; infinite if it never is."""
         return np.inf
+
+
+@runtime_checkable
+class Definite(Protocol):
+    """A kernel that says whether every matrix of its values is positive semi-definite, as dual ascent needs."""
+
+    @property
+    def positive_semidefinite(self) -> bool: ...
+
+
+def known_definite(kernel: object) -> bool:
+    """Tell whether a kernel is known to be positive semi-definite; one that does not say so is not."""
+    return isinstance(kernel, Definite) and kernel.positive_semidefinite
 
 
 @runtime_checkable

@@ -27,7 +27,6 @@ class ObjectKernel(BaseEstimator):
 
     pairwise: ClassVar = Pairwise.OBJECTS
     gamma_power: ClassVar = 0.0
-    positive_semidefinite: ClassVar = False
 
 
 @dataclass
@@ -36,4 +35,3 @@ class Precomputed(BaseEstimator):
 
     pairwise: ClassVar = Pairwise.PRECOMPUTED
     gamma_power: ClassVar = 0.0
-    positive_semidefinite: ClassVar = False

@@ -44,7 +44,9 @@ def resolve(loss: str | Loss, task: str) -> Loss:
     suitable = sorted(name for name, known in _BY_NAME.items() if task in known.tasks)
     if isinstance(loss, str):
         if loss not in suitable:
-            raise ValueError(f"loss={loss!r} is not known for {task}; choose one of {', '.join(suitable)}")
+            # "auto" is the classifier's word for a loss that the data choose.
+            names = ["auto", *suitable] if task == "classification" else suitable
+            raise ValueError(f"loss={loss!r} is not known for {task}; choose one of {', '.join(names)}")
         return _BY_NAME[loss]
     if task not in getattr(loss, "tasks", ()):
         raise ValueError(f"loss={loss!r} does not suit {task}; choose one of {', '.join(suitable)}, or such an object")

@@ -1,8 +1,9 @@
-"""A learned metric: one gamma per feature, and the width and C that go with it.
+"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, width and C that go with it.
 
 ``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
-beside them, and ``choice`` lets held-out rows in regions of the data decide between the candidates, and on the width
-and C. ``learn`` is the three in a row.
+beside them, and ``choice`` lets held-out rows decide between the candidates, and on all the rest. ``learn`` is the
+three in a row. Each stage draws its randomness from the seed and its own name, so that a run which was stopped goes on
+from the last stage that it kept.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.kernels import Kernel
+from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import FIRST_C, Data, choose
-from .scales import own_units, spreads
+from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
+from .data import Data, Options, Stages
+from .scales import deviations
+from .search import Search
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "can_learn", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "can_learn", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -30,22 +34,15 @@ FEWEST_ROWS = 100
 
 @dataclass(frozen=True)
 class Choice:
-    """Gamma of each feature and C, the name of the weights that won, and the error on held-out rows."""
+    """Gamma of each feature and C; the names of the weights, the kernel and the loss; the error on held-out rows."""
 
     gamma: Floats
     C: float
     weights: str
+    kernel: str
+    loss: str
+    reshaping: Reshaping | None
     error: float
-    spread: Floats
-    """Each feature's typical difference between two rows, as the distance measures it."""
-    whole: bool = True
-    """False if Ctrl-C ended the search: then these are the best weights so far."""
-
-    @property
-    def importances(self) -> Floats:
-        """Each feature's share of the typical distance between two rows."""
-        share = self.gamma * self.spread
-        return np.asarray(share / max(share.sum(), np.finfo(np.float64).tiny))
 
 
 def can_learn(kernel: Kernel) -> bool:
@@ -53,30 +50,31 @@ def can_learn(kernel: Kernel) -> bool:
     return kernel.pairwise.is_distance and kernel.gamma_power > 0
 
 
-def learn(data: Data, C: float | None, rng: np.random.Generator, advance: Callable[[float], None]) -> Choice:
-    """Return gamma, one per feature, and C: the given one, or for None one that goes with gamma.
-
-    ``advance`` is told the share that is done.
-    """
-    spread = spreads(data.rows, data.kernel.pairwise)
-    if not np.isfinite(spread).all():
+def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Callable[[float], None]) -> Choice:
+    """Return gamma, one per feature, and what goes with it; ``advance`` is told the share that is done."""
+    with np.errstate(over="ignore"):
+        deviation = deviations(data.rows)
+        overflows = ~np.isfinite(deviation**2)
+    if overflows.any():
         raise ValueError(
-            f"column {int(np.argmin(np.isfinite(spread)))} of X has values so far apart that their squares are not "
+            f"column {int(np.argmax(overflows))} of X has values so far apart that their squares are not "
             "finite; divide it by a constant, or use a StandardScaler"
         )
-    if not spread.any():
-        return Choice(np.ones(data.rows.n_features), 1.0 if C is None else C, EQUAL, np.nan, spread)
-    splits = draw_splits(len(data.targets), region_rows(data.loss, data.targets.shape[1]), rng)
-    # Until held-out rows have decided, the simplest weights are the best that can be said.
-    so_far = Choice(own_units(spread), FIRST_C if C is None else C, EQUAL, np.nan, spread, whole=False)
-    try:
-        candidates = Candidates.of(data, splits, spread, rng)
-        gammas = candidates.learned(lambda done: advance(0.6 * done))
-        verdict = choose(data, splits, gammas, PARTLY, C, rng, lambda done: advance(0.6 + 0.4 * done))
-    except KeyboardInterrupt:
-        return so_far
-    winner, factor, best_C, error = verdict
-    return Choice(factor * _middle(gammas[winner]), best_C, winner, error, spread)
+    if not deviation.any():
+        C = 1.0 if options.C is None else options.C
+        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
+    size = region_rows(options.losses[options.loss], data.n_outputs)
+    rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
+    splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
+    made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
+    chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
+    champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
+    kind = champion.kind
+    factor, best_C = Search(data, [], kind, options.C).factor_and_C(champion.found.setting)
+    gamma = kind.gamma(_middle(kind.gammas), factor)
+    return Choice(
+        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
+    )
 
 
 def _middle(gammas: list[Floats]) -> Floats:

@@ -1,64 +1,94 @@
 """The candidates for the weights: equal, each feature in its own unit or all in one; learned; and half-way.
 
-The learned ones start from the equal ones that suit the mean of neighbours better.
+Weights are learned from both kinds of equal ones, since from one of them a descent may never find what matters: a
+column of large numbers has all of the distance in one unit, and a rim of dark pixels has too much of it in units of
+its own. Held-out rows say which of the two ends predicts better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.search.regions import Places
+from dsekl.solvers.state import Form
 
-from .choice import Data
-from .descent import WIDTHS, Learner
+from .data import Data, Stages
+from .descent import WIDTHS, Descent, Learner, learner
 from .scales import common_unit, own_units
 
 Floats = NDArray[np.float64]
 
 EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "isotropic", "partly learned", "learned"
 
+SAME_UNITS = 1.5
+"""Ratio of the columns' deviations up to which one unit is each column's own."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The neighbours' loss at each of ``WIDTHS``, summed over the splits."""
+
+    of_widths: Annotated[Floats, Form(("widths",))]
+
+    def check(self) -> None:
+        """Nothing but its form can be wrong."""
+
 
 @dataclass(frozen=True)
 class Candidates:
-    """Equal weights in units, the better of them first, and the data and splits to learn others from."""
+    """Makes gammas, one per feature, without each split's held-out rows."""
 
     data: Data
     splits: list[Places]
-    equal: dict[str, Floats]
-    rng: np.random.Generator
+    deviation: Floats
+    seed: int
+    stages: Stages
 
-    @classmethod
-    def of(cls, data: Data, splits: list[Places], spread: Floats, rng: np.random.Generator) -> Candidates:
-        """Find the width of equal weights: one for all splits, so that a factor of it means the same in each."""
-        equal, losses = {}, {}
-        for name, unit in {EQUAL: own_units(spread), ONE_UNIT: common_unit(spread)}.items():
-            of_widths = sum(_learner(data, held_out).losses_of_widths(unit, rng) for held_out in splits)
-            equal[name], losses[name] = np.asarray(WIDTHS[np.argmin(of_widths)] * unit), float(np.min(of_widths))
-        return cls(data, splits, {name: equal[name] for name in sorted(losses, key=losses.__getitem__)}, rng)
+    def made(self, advance: Callable[[float], None]) -> dict[str, list[Floats]]:
+        """Return all candidates, the simplest first."""
+        units = {EQUAL: own_units(self.deviation), ONE_UNIT: common_unit(self.deviation)}
+        varying = self.deviation[self.deviation > 0]
+        if varying.max() <= SAME_UNITS * varying.min():
+            del units[ONE_UNIT]
+        starts: dict[str, Floats] = {}
+        ends: dict[str, list[Floats]] = {}
+        losses: dict[str, float] = {}
+        end_losses: dict[str, float] = {}
+        for place, (name, unit) in enumerate(units.items()):
+            # One width for all splits, so that a factor of it means the same in each.
+            of_widths = self._losses_of_widths(name, unit)
+            starts[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))
+            ends[name], end_losses[name] = [], 0.0
+            for number in range(len(self.splits)):
+                advance((place + number / len(self.splits)) / len(units))
+                ends[name].append(self._descended(name, number, starts[name]))
+                end_losses[name] += self._learner(number).held_out_loss(ends[name][-1])
+        start = min(end_losses, key=end_losses.__getitem__)
+        simple = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
+        found = {name: [starts[name]] * len(self.splits) for name in simple}
+        found[PARTLY] = [np.sqrt(end * starts[start]) for end in ends[start]]
+        found[LEARNED] = ends[start]
+        return found
 
-    def learned(self, advance: Callable[[float], None]) -> dict[str, list[Floats]]:
-        """Return all candidates, the simplest first: the gammas made without each split's held-out rows."""
-        found: dict[str, list[Floats]] = {PARTLY: [], LEARNED: []}
-        for number, held_out in enumerate(self.splits):
+    def _learner(self, number: int) -> Learner:
+        return learner(self.data, self.splits[number], (self.seed, number))
 
-            def report(done: float, number: int = number) -> None:
-                advance((number + done) / len(self.splits))
+    def _losses_of_widths(self, name: str, unit: Floats) -> Floats:
+        found = self.stages.take(f"widths, {name}", Losses, {"widths": len(WIDTHS)})
+        if found is None:
+            each = [self._learner(number).losses_of_widths(unit) for number in range(len(self.splits))]
+            found = Losses(np.sum(each, axis=0))
+            self.stages.put(f"widths, {name}", found)
+        return found.of_widths
 
-            for name, gamma in self._descend(held_out, report).items():
-                found[name].append(gamma)
-        units = dict.fromkeys((EQUAL, next(iter(self.equal))))
-        return {name: [self.equal[name]] * len(self.splits) for name in units} | found
-
-    def _descend(self, held_out: Places, advance: Callable[[float], None]) -> dict[str, Floats]:
-        start = next(iter(self.equal.values()))
-        learned = _learner(self.data, held_out).descend(start, self.rng, advance)
-        return {PARTLY: np.sqrt(learned * start), LEARNED: learned}
-
-
-def _learner(data: Data, held_out: Places) -> Learner:
-    rows = np.setdiff1d(np.arange(len(data.targets)), held_out)
-    return Learner(data.kernel, data.rows, data.targets, data.weights, rows, data.workers)
+    def _descended(self, name: str, number: int, start: Floats) -> Floats:
+        stage = f"descent {number}, {name}"
+        descent = self.stages.take(stage, Descent, {"features": len(start)}) or Descent.of(start)
+        of_start = learner(self.data, self.splits[number], (self.seed, number, crc32(name.encode())))
+        return of_start.descend(start, descent, lambda now: self.stages.put(stage, now))

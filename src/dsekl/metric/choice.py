@@ -1,198 +1,212 @@
-"""Held-out rows decide: which weights of the features, how wide a kernel, which C.
+"""Held-out rows decide: which weights of the features, which kernel, which scale of columns, which loss, width and C.
 
-Each setting is fitted whole on regions of the data, by the solver's own coordinate steps, and judged by rows held out
-in them. A search walks over the lattice of widths and C, from where the neighbours' mean would have it.
+One thing is chosen after the other, each from the usual to the unusual, and the unusual must win by a clear margin of
+the same rows. For each candidate a search walks over the lattice of widths and C: each setting is fitted on regions of
+the data, by the solver's own coordinate steps, and judged by rows held out in them. Where regions are not the whole of
+the data and do not decide, whole fits do, as long as they cost little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl import gram
-from dsekl.kernels import VectorKernel
-from dsekl.losses import Loss
-from dsekl.rows import ArrayRows, DenseRows
-from dsekl.search import Lattice, Region, Setting, draw_regions, region_rows
-from dsekl.search.regions import Places, Scaled
-from dsekl.solvers.dual.block import descend, solve_squared
-from dsekl.workers import Workers
+from dsekl.rows import ReshapedRows, Reshaping
+from dsekl.rows.reshaping import ranked, squashed
+from dsekl.search import Region, Setting, draw_regions, region_rows
+from dsekl.search.regions import FOLDS, Places, Scaled
 
-from .distance import Distance
+from .data import Data, Options, Stages
+from .scales import deviations
+from .score import CLEAR, CLEAR_LOSS, DOUBT, Found
+from .search import STARTS, Kind, Search
+from .whole import whole_fits
 
-FEW_ROWS, MANY_ROWS = 9_000, 36_000
-"""Rows, in all regions together, that decide on the weights, and on the width and C."""
+FEW_ROWS, MORE_ROWS, MANY_ROWS = 9_000, 18_000, 36_000
+"""Rows, in all regions together, that decide between candidates, those that do where whole fits do not, and those that
+decide on the last width and C."""
 
-FIRST_C = 4.0
-WIDEST, NARROWEST, MOST_C_STEPS = -9, 4, 5
-"""How far from where the neighbours' mean would have it a search may go."""
+MOST_SPLITS = 3
+"""Splits of more rows than a region has, as far as ``FEW_ROWS`` go: each holds out a part of its own."""
 
-SWEEPS = 30
-SMALL = 1e-3
+ENOUGH_HELD_OUT = 3_000
+"""Held-out rows that can tell candidates apart."""
 
-MARGIN_WEIGHT = 1e-2
-"""Weight of the mean loss beside the error, which alone often ties."""
+WHOLE_ROWS = 10_000
+"""Rows up to which whole fits decide where regions do not."""
 
-DOUBT = 1.0
-"""Standard errors of the difference by which weights must beat simpler ones."""
+HEAVY_TAIL = 6.0
+"""Deviations from the median from which on a tail is heavy."""
+
+OVERLAP, MUCH_OVERLAP = 0.1, 0.3
+"""Error from which on other losses are tried: below it, hardly a row has no class with a probability of one half; and
+from which on, of several classes, the best is taken without a margin."""
+
+LEAST_GAIN = 0.02
+"""Share of the error that another loss must save."""
 
 Floats = NDArray[np.float64]
 
-STARTS: list[Setting] = [(0, 0), (-2, 0), (-4, 0)]
-"""Where a search looks first: the neighbours' mean likes a narrow kernel, and between a narrow one, which repeats the
-nearest row's target, and a good wide one the error may rise."""
-
 
 @dataclass(frozen=True)
-class Data:
-    """What is fitted, and how it is judged: ``errors(targets, predictions)`` says how wrong each held-out row is."""
+class Champion:
+    """The best so far: its names, gammas of squared distances for each split, and what the regions found."""
 
-    kernel: VectorKernel
-    rows: DenseRows
-    targets: Floats
-    weights: Floats
-    loss: Loss
-    errors: Callable[[Floats, Floats], Floats]
-    workers: Workers
+    kind: Kind
+    weights: str
+    found: Found
 
 
-@dataclass(frozen=True)
-class Score:
-    """What a setting made of the held-out rows: how wrong each is, and by what settings are ranked, row by row."""
+class Chooser:
+    """Chooses one thing after the other; the champion of each is the start of the next."""
 
-    errors: Floats
-    ranks: Floats
-    weights: Floats
+    def __init__(
+        self, data: Data, options: Options, splits: list[Places], candidates: dict[str, list[Floats]], middle: str,
+        seed: int, stages: Stages,
+    ) -> None:  # fmt: skip
+        self.data, self.options, self.splits, self.stages = data, options, splits, stages
+        self.candidates, self.middle, self.seed = candidates, middle, seed
+        # The same regions for all, or the luck of the draw would decide; they are cut by the most middling of weights.
+        self.regions = self._regions(candidates[middle][0], FEW_ROWS if len(data) <= WHOLE_ROWS else MORE_ROWS, 0)
+        self.whole = len(splits) == 1 and len(data) <= WHOLE_ROWS
+        self._wholes: dict[str, Found] = {}
 
-    @property
-    def error(self) -> float:
-        return float(np.average(self.errors, weights=self.weights))
+    def run(self, advance: Callable[[float], None]) -> Champion:
+        """Return the champion."""
+        steps: list[Callable[[Champion], Champion]] = [self._kernels, self._reshapings, self._losses, self._refined]
+        champion = self._weights()
+        for done, step in enumerate(steps):
+            advance((done + 1) / (len(steps) + 1))
+            champion = step(champion)
+        return champion
 
-    @property
-    def rank(self) -> float:
-        return float(np.average(self.ranks, weights=self.weights))
+    def _weights(self) -> Champion:
+        options = self.options
+        kernel, loss = options.kernels[options.kernel], options.losses[options.loss]
+        champion: Champion | None = None
+        for name, gammas in self.candidates.items():
+            kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas)
+            found = self._searched(name, kind, STARTS if champion is None else [champion.found.setting, *STARTS])
+            challenger = Champion(kind, name, found)
+            if champion is None or self._beats(challenger, champion, DOUBT):
+                champion = challenger
+        assert champion is not None
+        return champion
 
-    def clearly_better(self, other: Score) -> bool:
-        """Tell whether the same rows rank lower by more than doubt."""
-        gain = other.ranks - self.ranks
-        mean = float(np.average(gain, weights=self.weights))
-        deviation = float(np.sqrt(np.average((gain - mean) ** 2, weights=self.weights) / len(gain)))
-        return mean > DOUBT * deviation
+    def _kernels(self, champion: Champion) -> Champion:
+        first = champion
+        for name, kernel in list(self.options.kernels.items())[1:]:
+            kind = replace(first.kind, kernel_name=name, kernel=kernel)
+            champion = self._challenged(champion, kind, CLEAR)
+        return champion
+
+    def _reshapings(self, champion: Champion) -> Champion:
+        if not (self.options.reshape and self._has_heavy_tails()):
+            return champion
+        first, plain = champion, deviations(self.data.rows)
+        for make in (squashed, ranked):
+            reshaping = make(self.data.rows)
+            kind = replace(first.kind, reshaping=reshaping, gammas=self._regauged(first.kind.gammas, plain, reshaping))
+            # What was best under heavy tails may be far from what is best without them.
+            champion = self._challenged(champion, kind, CLEAR, STARTS)
+        return champion
+
+    def _regauged(self, gammas: list[Floats], plain: Floats, reshaping: Reshaping) -> list[Floats]:
+        """Return gammas under which each reshaped column counts as much as it did before."""
+        reshaped = deviations(ReshapedRows(self.data.rows, reshaping))
+        ratio = np.where(reshaped > 0, plain / np.where(reshaped > 0, reshaped, 1.0), 0.0)
+        return [gamma * ratio**2 for gamma in gammas]
+
+    def _has_heavy_tails(self) -> bool:
+        some = np.asarray(self.data.rows.sample(MANY_ROWS), dtype=np.float64)
+        deviation = deviations(self.data.rows)
+        far = np.abs(some - np.median(some, axis=0)).max(axis=0)
+        return bool((far > HEAVY_TAIL * deviation).any())
+
+    def _losses(self, champion: Champion) -> Champion:
+        """Let smoother losses challenge the usual one, where classes overlap."""
+        first = champion
+        if first.found.error < OVERLAP:
+            return champion
+        # Where many rows have no class with a probability of one half, one hinge per class has no claim to be usual.
+        usual = self.data.n_outputs == 1 or first.found.error < MUCH_OVERLAP
+        for name, loss in list(self.options.losses.items())[1:]:
+            kind = replace(first.kind, loss_name=name, loss=loss)
+            champion = self._challenged(champion, kind, DOUBT if usual else 0.0)
+        return champion
+
+    def _refined(self, champion: Champion) -> Champion:
+        """Choose the width and C of the champion by more rows, where there are more."""
+        if len(self.data) <= FEW_ROWS:
+            return champion
+        regions = self._regions(champion.kind.gammas[0], MANY_ROWS, 1)
+        search = Search(self.data, regions, champion.kind, self.options.C)
+        found = self._kept("refined", search, lambda: search.run([champion.found.setting]))
+        return replace(champion, found=found)
+
+    def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
+        """Return the challenger of another kind if it clearly beats the champion, else the champion."""
+        starts = [*self._starts(champion), *further]
+        found = self._searched(champion.weights, kind, starts, against=champion.found)
+        challenger = Champion(kind, champion.weights, found)
+        return challenger if self._beats(challenger, champion, doubt) else champion
+
+    def _starts(self, champion: Champion) -> list[Setting]:
+        width, C = champion.found.setting
+        return [(width, C), (width - 2, C), (width + 2, C)]
+
+    def _searched(self, weights: str, kind: Kind, starts: Iterable[Setting], against: Found | None = None) -> Found:
+        search = Search(self.data, self.regions, kind, self.options.C)
+        return self._kept(f"{weights}, {kind.name}", search, lambda: search.run(list(starts), against))
+
+    def _kept(self, name: str, search: Search, run: Callable[[], Found]) -> Found:
+        found = self.stages.take(name, Found, {"held out": search.n_held_out})
+        if found is None:
+            found = run()
+            self.stages.put(name, found)
+        search.lattice.require(found.setting)
+        return found
+
+    def _beats(self, challenger: Champion, champion: Champion, doubt: float) -> bool:
+        """Tell whether the challenger is better by so many standard errors of the difference."""
+        robust = self.data.classes is None
+        new, old = challenger.found, champion.found
+        if self.whole and not new.gain_over(old, robust).decided:
+            new, old = self._whole(challenger), self._whole(champion)
+        gain = new.gain_over(old, robust)
+        if challenger.kind.loss_name != champion.kind.loss_name:
+            return gain.exceeds(doubt, LEAST_GAIN * old.error if doubt else -np.inf)
+        return gain.exceeds(doubt) or (gain.ties and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS))
+
+    def _whole(self, champion: Champion) -> Found:
+        name = f"whole, {champion.weights}, {champion.kind.name}"
+        if name not in self._wholes:
+            found = self.stages.take(name, Found, {"held out": sum(len(part) for part in self.splits)})
+            if found is None:
+                factor, C = Search(self.data, [], champion.kind, self.options.C).factor_and_C(champion.found.setting)
+                found = whole_fits(self.data, self.splits, champion.kind, factor, C, champion.found.setting, self.seed)
+                self.stages.put(name, found)
+            self._wholes[name] = found
+        return self._wholes[name]
+
+    def _regions(self, gamma: Floats, n_rows: int, number: int) -> list[Region]:
+        """Return regions of ``n_rows`` rows in all, neighbours by the metric ``gamma``."""
+
+        def points() -> Scaled:
+            return Scaled(self.data.rows, np.sqrt(gamma).astype(np.float32))
+
+        n, loss = len(self.data), self.options.losses[self.options.loss]
+        size = region_rows(loss, self.data.n_outputs)
+        # The tree halves the rows until they are few enough for a region.
+        usual_size = n / 2 ** max(0, int(np.ceil(np.log2(n / size))))
+        rng = np.random.default_rng([self.seed, 7, number])
+        count = max(1, round(n_rows / usual_size / len(self.splits)))
+        return draw_regions(self.splits, n, points, size, count, rng)
 
 
-class Search:
-    """Settings tried for one kind of weights, given as the gammas that were learned without each split's rows."""
-
-    def __init__(self, data: Data, regions: list[Region], gammas: list[Floats], C: float | None) -> None:
-        self.data, self.regions, self.gammas = data, regions, gammas
-        C_steps = range(-MOST_C_STEPS, MOST_C_STEPS + 1) if C is None else range(1)
-        self.lattice = Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
-        self.scores: dict[Setting, Score] = {}
-
-    def run(self, starts: Sequence[Setting] = STARTS) -> Setting:
-        """Walk from the best of ``starts`` to a setting that is better than its neighbours."""
-        self._try(list(starts))
-        best = self._best()
-        while True:
-            self._try(self.lattice.near(best))
-            winner = self._best()
-            if winner == best:
-                return best
-            best = winner
-
-    def _best(self) -> Setting:
-        return min(self.scores, key=lambda setting: self.scores[setting].rank)
-
-    def _try(self, settings: list[Setting]) -> None:
-        new = [setting for setting in settings if setting not in self.scores]
-        if not new:
-            return
-        found = self.data.workers.map(lambda region: self._judge(region, new), self.regions)
-        for k, setting in enumerate(new):
-            errors, losses, weights = np.concatenate([judged[k] for judged in found], axis=1)
-            self.scores[setting] = Score(errors, errors + MARGIN_WEIGHT * losses, weights)
-
-    def _judge(self, region: Region, settings: list[Setting]) -> list[Floats]:
-        """Return three lines for each setting: errors, losses and weights of the held-out rows."""
-        data = self.data
-        places = np.concatenate([region.fitted, region.held_out])
-        fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(places))
-        rows = ArrayRows(data.rows[places])
-        distances = gram.build(Distance(data.kernel), rows, self.gammas[region.split], "float32")
-        within, across = distances.block(fitted, fitted), distances.block(held_out, fitted)
-        y, y_out = data.targets[region.fitted], data.targets[region.held_out]
-        judged: dict[Setting, Floats] = {}
-        for width in sorted({setting[0] for setting in settings}):
-            factor = self.lattice.width_and_C((width, 0))[0]
-            K, K_out = self._kernel(within, factor), self._kernel(across, factor)
-            coef = np.zeros_like(y)
-            for setting in sorted(s for s in settings if s[0] == width):
-                C = self.lattice.width_and_C(setting)[1] * data.weights[region.fitted]
-                _fit(K, y, C, coef, data.loss)
-                f = K_out @ coef
-                losses = data.loss.value(y_out, f).mean(axis=1)
-                judged[setting] = np.stack([data.errors(y_out, f), losses, data.weights[region.held_out]])
-        return [judged[setting] for setting in settings]
-
-    def _kernel(self, distances: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
-        K = np.asarray(distances * np.float32(factor), dtype=np.float32)
-        self.data.kernel.profile()(K, self.data.kernel.params())
-        return K
-
-
-def choose(
-    data: Data,
-    splits: list[Places],
-    candidates: dict[str, list[Floats]],
-    middle: str,
-    C: float | None,
-    rng: np.random.Generator,
-    advance: Callable[[float], None],
-) -> tuple[str, float, float, float]:
-    """Return the name of the best weights, the factor of their gamma, C, and the error on held-out rows.
-
-    The candidates go from the simplest on; weights that are not simpler must be clearly better. ``middle`` names the
-    candidate that lies between the others.
-    """
-    # The same regions for all, or the luck of the draw would decide; they are cut by the most middling of the metrics.
-    regions = _regions(data, splits, candidates[middle][0], FEW_ROWS, rng)
-    winner, best, search = "", (0, 0), None
-    for done, (name, gammas) in enumerate(candidates.items()):
-        advance(done / (len(candidates) + 1))
-        trial = Search(data, regions, gammas, C)
-        setting = trial.run()
-        if search is None or trial.scores[setting].clearly_better(search.scores[best]):
-            winner, best, search = name, setting, trial
-    assert search is not None
-    if len(splits) == 1:
-        advance(len(candidates) / (len(candidates) + 1))
-        search = Search(data, _regions(data, splits, candidates[winner][0], MANY_ROWS, rng), candidates[winner], C)
-        best = search.run([best])
-    return winner, *search.lattice.width_and_C(best), search.scores[best].error
-
-
-def _regions(data: Data, splits: list[Places], gamma: Floats, n_rows: int, rng: np.random.Generator) -> list[Region]:
-    """Return regions of ``n_rows`` rows in all, neighbours by the metric ``gamma``."""
-
-    def points() -> Scaled:
-        return Scaled(data.rows, (gamma**data.kernel.gamma_power).astype(np.float32))
-
-    n, size = len(data.targets), region_rows(data.loss, data.targets.shape[1])
-    # The tree halves the rows until they are few enough for a region.
-    usual_size = n / 2 ** max(0, int(np.ceil(np.log2(n / size))))
-    return draw_regions(splits, n, points, size, round(n_rows / usual_size), rng)
-
-
-def _fit(K: NDArray[np.float32], y: Floats, C: Floats, coef: Floats, loss: Loss) -> None:
-    """Fit a region, from ``coef`` on, which moves."""
-    f = K @ coef
-    if loss.quadratic:
-        solve_squared(K, y, C, coef, f)
-        return
-    for o in range(y.shape[1]):
-        column, targets = np.ascontiguousarray(coef[:, o]), np.ascontiguousarray(y[:, o])
-        descend(K, targets, C, column, f[:, o].astype(np.float32), loss, SWEEPS, SMALL * float(np.abs(y).mean()))
-        coef[:, o] = column
+def n_splits(n: int, size: int) -> int:
+    """Return how many splits of so many rows ``FEW_ROWS`` pay for, where a region has up to ``size``."""
+    return max(1, min(FOLDS if n <= size else MOST_SPLITS, FEW_ROWS // n))

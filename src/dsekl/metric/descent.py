@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import VectorKernel
-from dsekl.rows import DenseRows
-from dsekl.workers import Workers
+from dsekl.solvers.state import PerFeature
+from dsekl.workers import Workers, chunks
 
+from .data import Data
 from .neighbours import neighbour_loss
 
 N_ROWS, N_COLS = 512, 20_000
@@ -32,64 +33,118 @@ MEAN_SHARE, SQUARE_SHARE, TINY = 0.1, 0.001, 1e-12
 N_AVERAGED = 30
 """Last steps whose logarithms are averaged: what the last batches happened to say cancels out."""
 
+KEPT_STEPS = 10
+"""Steps after which a descent is kept, so that it can be gone on from."""
+
 WIDTHS = 2.0 ** np.arange(-4, 13, 2)
 """Equal weights to start from, as typical squared distances between rows."""
 
+N_BATCHES = 4
+"""Batches that judge a width or the end of a descent: no single one decides."""
+
 Floats = NDArray[np.float64]
+Batch = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent stands: the logarithms of gamma (0 for constant features), Adam's averages, and steps done."""
+
+    step: int
+    log_gamma: PerFeature
+    mean: PerFeature
+    square: PerFeature
+    average: PerFeature
+
+    @staticmethod
+    def of(gamma: Floats) -> Descent:
+        """Return the start of a descent."""
+        nothing = np.zeros_like(gamma)
+        return Descent(0, np.log(np.where(gamma > 0, gamma, 1.0)), nothing, nothing, nothing)
+
+    def check(self) -> None:
+        """Raise ValueError where no descent can stand so."""
+        if not 0 <= self.step <= N_STEPS:
+            raise ValueError(f"step {self.step} is none of {N_STEPS}")
+        if (self.square < 0).any():
+            raise ValueError("an average of squares is negative")
+        if max(np.abs(self.log_gamma).max(), np.abs(self.average).max()) > np.log(np.finfo(np.float64).max):
+            raise ValueError("a gamma is not finite")
+
+    def stepped(self, gradient: Floats) -> Descent:
+        """Return the descent after a step of Adam."""
+        step = self.step + 1
+        mean = self.mean + MEAN_SHARE * (gradient - self.mean)
+        square = self.square + SQUARE_SHARE * (gradient**2 - self.square)
+        spread = np.sqrt(square / (1 - (1 - SQUARE_SHARE) ** step)) + TINY
+        direction = mean / (1 - (1 - MEAN_SHARE) ** step) / spread
+        log_gamma = self.log_gamma - (RATE + (LAST_RATE - RATE) * step / N_STEPS) * direction
+        average = self.average + (log_gamma / N_AVERAGED if step > N_STEPS - N_AVERAGED else 0.0)
+        return Descent(step, log_gamma, mean, square, average)
 
 
 @dataclass(frozen=True)
 class Learner:
-    """The data of a descent, of which ``rows`` may be used."""
+    """The rows that weights may be learned from, and those held out; ``seed`` decides on all batches."""
 
-    kernel: VectorKernel
-    X: DenseRows
-    targets: Floats
-    weights: Floats
-    rows: NDArray[np.intp]
-    workers: Workers
+    data: Data
+    learned_from: NDArray[np.intp]
+    held_out: NDArray[np.intp]
+    seed: tuple[int, ...]
 
-    def losses_of_widths(self, unit: Floats, rng: np.random.Generator) -> Floats:
-        """Return the loss of the neighbours' mean at each of ``WIDTHS``, on one batch."""
-        batch = self._draw(rng)
-        return np.array([self._loss(width * unit, batch)[0] for width in WIDTHS])
+    @property
+    def _workers(self) -> Workers:
+        return self.data.workers
 
-    def descend(self, gamma: Floats, rng: np.random.Generator, advance: Callable[[float], None]) -> Floats:
-        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``."""
+    def losses_of_widths(self, unit: Floats) -> Floats:
+        """Return the loss of the neighbours' mean at each of ``WIDTHS``."""
+        batches = [self._draw(("width", number)) for number in range(N_BATCHES)]
+        return np.array([np.mean([self._loss(width * unit, batch)[0] for batch in batches]) for width in WIDTHS])
+
+    def descend(self, gamma: Floats, descent: Descent, keep: Callable[[Descent], None]) -> Floats:
+        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``, or from where they stood."""
         varying = gamma > 0
-        log_gamma = np.log(gamma[varying])
-        mean, square, average = (np.zeros_like(log_gamma) for _ in range(3))
-        for step in range(1, N_STEPS + 1):
-            now = np.zeros_like(gamma)
-            now[varying] = np.exp(log_gamma)
-            gradient = self._loss(now, self._draw(rng))[1][varying]
-            mean += MEAN_SHARE * (gradient - mean)
-            square += SQUARE_SHARE * (gradient**2 - square)
-            spread = np.sqrt(square / (1 - (1 - SQUARE_SHARE) ** step)) + TINY
-            direction = mean / (1 - (1 - MEAN_SHARE) ** step) / spread
-            log_gamma -= (RATE + (LAST_RATE - RATE) * step / N_STEPS) * direction
-            if step > N_STEPS - N_AVERAGED:
-                average += log_gamma / N_AVERAGED
-            advance(step / N_STEPS)
-        learned = np.zeros_like(gamma)
-        learned[varying] = np.exp(average)
-        return learned
+        while descent.step < N_STEPS:
+            now = np.where(varying, np.exp(descent.log_gamma), 0.0)
+            gradient = self._loss(now, self._draw(("step", descent.step)))[1]
+            descent = descent.stepped(np.where(varying, gradient, 0.0))
+            if descent.step % KEPT_STEPS == 0:
+                keep(descent)
+        return np.where(varying, np.exp(descent.average), 0.0)
 
-    def _draw(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def held_out_loss(self, gamma: Floats) -> float:
+        """Return the loss of held-out rows, predicted by the mean of those that were learned from."""
+        rng = self._rng(("held out", 0))
+        rows = np.sort(rng.permutation(self.held_out)[: N_BATCHES * N_ROWS])
+        cols = self._draw(("held out", 1))[1]
+        parts = chunks(len(rows), N_ROWS)
+        losses = [self._loss(gamma, (rows[part], cols))[0] for part in parts]
+        return float(np.average(losses, weights=[self.data.weights[rows[part]].sum() for part in parts]))
+
+    def _rng(self, use: tuple[str, int]) -> np.random.Generator:
+        return np.random.default_rng([*self.seed, crc32(use[0].encode()), use[1]])
+
+    def _draw(self, use: tuple[str, int]) -> Batch:
         """Return rows and centres, drawn without replacement."""
-        n = len(self.rows)
+        rng, n = self._rng(use), len(self.learned_from)
         n_rows = max(1, min(N_ROWS, n // 5))
-        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // self.X.n_features), n - n_rows)
+        n_features = self.data.rows.n_features
+        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
         drawn = rng.choice(n, n_rows + n_cols, replace=False, shuffle=False)
         rng.shuffle(drawn)
-        return self.rows[np.sort(drawn[:n_rows])], self.rows[np.sort(drawn[n_rows:])]
+        return self.learned_from[np.sort(drawn[:n_rows])], self.learned_from[np.sort(drawn[n_rows:])]
 
-    def _loss(self, gamma: Floats, batch: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[float, Floats]:
-        scale = gamma**self.kernel.gamma_power
-        center = np.asarray(self.X[batch[1][:1]], dtype=np.float64)
+    def _loss(self, gamma: Floats, batch: Batch) -> tuple[float, Floats]:
+        data, scale = self.data, np.sqrt(gamma)
+        center = np.asarray(data.rows[batch[1][:1]], dtype=np.float64)
 
         def side(part: NDArray[np.intp]) -> tuple[NDArray[np.float32], Floats, Floats]:
-            points = (np.asarray(self.X[part], dtype=np.float64) - center) * scale
-            return np.ascontiguousarray(points, dtype=np.float32), self.targets[part], self.weights[part]
+            points = (np.asarray(data.rows[part], dtype=np.float64) - center) * scale
+            return np.ascontiguousarray(points, dtype=np.float32), data.calm_targets[part], data.weights[part]
 
-        return neighbour_loss(*side(batch[0]), *side(batch[1]), self.kernel.pairwise, self.workers)
+        return neighbour_loss(*side(batch[0]), *side(batch[1]), self._workers)
+
+
+def learner(data: Data, held_out: NDArray[np.intp], seed: tuple[int, ...]) -> Learner:
+    """Return a learner that may see all rows but those held out."""
+    return Learner(data, np.setdiff1d(np.arange(len(data.targets)), held_out), held_out, seed)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import Pairwise
-from dsekl.rows import DenseRows
+from dsekl.rows import DenseRows, ReshapedRows
 
 SAMPLE = 20_000
 """Rows that are looked at."""
@@ -17,21 +16,22 @@ COLUMNS = 64
 TAILS = 0.01
 """Share of the values on either side that may not stretch the unit."""
 
+Floats = NDArray[np.float64]
 
-def spreads(rows: DenseRows, pairwise: Pairwise) -> NDArray[np.float64]:
-    """Return each column's typical squared difference (or difference, for the Manhattan distance) between rows.
 
-    It is the variance, without the tails. A column of two values, such as a one-hot code, counts as if they were
-    equally frequent: a rare code is a difference like any other. Constant columns have 0.
+def deviations(rows: DenseRows | ReshapedRows) -> Floats:
+    """Return each column's typical difference between rows.
+
+    It is the standard deviation, without the tails. A column of two values, such as a one-hot code, counts as if they
+    were equally frequent: a rare code is a difference like any other. Constant columns have 0.
     """
     some = rows.sample(SAMPLE)
     parts = [slice(start, start + COLUMNS) for start in range(0, rows.n_features, COLUMNS)]
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is for the caller to refuse
-        deviation = np.concatenate([_deviations(np.asarray(some[:, part], dtype=np.float64)) for part in parts])
-        return np.asarray(deviation if pairwise is Pairwise.MANHATTAN else deviation**2)
+        return np.concatenate([_deviations(np.asarray(some[:, part], dtype=np.float64)) for part in parts])
 
 
-def _deviations(some: NDArray[np.float64]) -> NDArray[np.float64]:
+def _deviations(some: Floats) -> Floats:
     """Return the typical difference in each column of some rows."""
     low, high = some.min(axis=0), some.max(axis=0)
     deviation = np.clip(some, *np.quantile(some, [TAILS, 1 - TAILS], axis=0)).std(axis=0)
@@ -41,12 +41,12 @@ def _deviations(some: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.where((deviation == 0) & (high > low), some.std(axis=0), deviation))
 
 
-def own_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+def own_units(deviation: Floats) -> Floats:
     """Return gammas under which all features that vary count alike, and two rows are typically 1 apart."""
-    varying = spread > 0
-    return np.asarray(np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0) / varying.sum())
+    varying = deviation > 0
+    return np.asarray(np.where(varying, 1.0 / np.where(varying, deviation, 1.0) ** 2, 0.0) / varying.sum())
 
 
-def common_unit(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+def common_unit(deviation: Floats) -> Floats:
     """Return one gamma for all features that vary, as for pixels: what varies more counts for more."""
-    return np.asarray(np.where(spread > 0, 1.0 / spread.sum(), 0.0))
+    return np.asarray(np.where(deviation > 0, 1.0 / (deviation**2).sum(), 0.0))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from dsekl.rows import ArrayRows, Rows, SquareRows
+from dsekl.rows import ArrayRows, DenseRows, Rows, SquareRows
 from dsekl.runs import ErrorMeasure
 
 Floats = NDArray[np.float64]
@@ -75,12 +75,14 @@ class Examples:
         that are the same in all are one row with the sum of their weights. Where the same x has several answers, the
         rows are observations, not copies, and stay.
         """
-        if not isinstance(self.rows, ArrayRows) or len(self) * self.rows.n_features > MOST_ENTRIES:
+        if not isinstance(self.rows, DenseRows) or len(self) * self.rows.n_features > MOST_ENTRIES:
             return self
-        keys = _keys(self.rows.values)
+        X = self.rows[:]
+        keys = _keys(X)
         order = np.lexsort((self.weights, *self.targets.T, keys))
-        ordered, keys = self.take(order), keys[order]
-        X, targets = self.rows.values[order], ordered.targets
+        X, keys = X[order], keys[order]
+        ordered = self._reordered(order, ArrayRows(X))
+        targets = ordered.targets
         repeats = np.zeros(len(order), dtype=bool)
         repeats[1:] = (keys[1:] == keys[:-1]) & (X[1:] == X[:-1]).all(axis=1)
         starts = np.flatnonzero(~repeats)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
 from dsekl.solvers import Problem
 
 from .examples import Examples
+from .importances import importances
 from .machine import Machine
 from .model import Model
 from .storage import check_sizes
@@ -27,12 +28,14 @@ class Fitted:
     """What a fit gives.
 
     ``support`` are the rows of X that the terms are, where they are rows, and ``support_classes`` the codes of their
-    classes, where there are classes; ``validation_rows`` are the rows that were held out.
+    classes, where there are classes; ``validation_rows`` are the rows that were held out. ``importances`` are there
+    when the fit has ended.
     """
 
     model: Model
     C: float
     settled: Settled
+    importances: Floats | None
     support: NDArray[np.intp] | None
     support_classes: NDArray[np.intp] | None
     validation_rows: NDArray[np.intp] | None
@@ -62,25 +65,25 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = machine.settle(examples.for_search(), run, rng)
-        if not run.settled.whole:
-            raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet")
+        run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
     settled = run.settled
     rng.bit_generator.state = settled.randomness
     with run.blaming_its_file():
         if run.file is not None:
             _check_settled(machine, settled)
-        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers)
+        machine = machine.settled_as(settled)
+        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
     examples = examples.in_order(kernel_matrix.order)
     problem = Problem(
         machine.expansion.expand(kernel_matrix, rng),
         examples.targets,
         examples.weights,
-        machine.loss,
+        machine.usual_loss,
         settled.C if machine.C is None else machine.C,
         run.workers,
         run.stopping.tol,
-        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers),
+        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers, settled.reshaping),
     )
     state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
@@ -95,6 +98,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             model,
             problem.C,
             settled,
+            importances=None,
             support=examples.places[kept] if own_rows else None,
             support_classes=examples.classes[kept] if own_rows and examples.classes is not None else None,
             validation_rows=None if held_out is None else held_out.places,
@@ -121,16 +125,19 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     if run.file is not None:
         with run.blaming_its_file():
             check_sizes(result.model, None)
-    return result
+    return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
 
 
 def _check_settled(machine: Machine, settled: Settled) -> None:
     """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
+    for part, found in ((machine.kernel, settled.kernel), (machine.loss, settled.loss)):
+        if part is not None and found is not None:
+            raise ValueError(f"what was settled has {found!r}, and the machine has {part!r}")
     C = 1.0 if machine.C is None else machine.C
     if C != settled.C and not (machine.C is None and settled.metric is not None):
         raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")
-    if isinstance(machine.kernel, VectorKernel) != (settled.gamma is not None):
-        raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.kernel!r}")
+    if isinstance(machine.usual_kernel, VectorKernel) != (settled.gamma is not None):
+        raise ValueError(f"what was settled's gamma is {settled.gamma!r} for kernel={machine.usual_kernel!r}")
     given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma
     if settled.gamma is not None and not np.array_equal(settled.gamma, np.asarray(given)):
         raise ValueError(f"what was settled's gamma is {settled.gamma!r}, and gamma={machine.gamma!r}")

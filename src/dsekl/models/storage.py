@@ -71,7 +71,7 @@ def _largest_value(gram: DenseGram | SparseGram | FourierGram) -> float:
     """Return what kernel values are at most, at the model's own points and at the row of zeros, in its type."""
     placement = gram.placement
     far = 0.0
-    if placement.center is not None:
+    if placement.center is not None or placement.reshaping is not None:
         far = np.square(placement.dense(np.zeros((1, placement.n_features)))).sum()
     if isinstance(gram, FourierGram):
         return 1.0 if np.isfinite(far) and np.isfinite(np.square(gram.frequencies).sum()) else np.inf

@@ -14,6 +14,7 @@ from .array import ArrayRows
 from .csr import CsrRows
 from .digest import digest
 from .given import CrossRows, ObjectRows, SquareRows
+from .reshaping import ReshapedRows, Reshaping
 from .rows import Indices, NumberRows, Rows
 from .stored import RowFile, StoredRows, mapping_of, store
 
@@ -25,6 +26,8 @@ __all__ = [
     "Indices",
     "NumberRows",
     "ObjectRows",
+    "ReshapedRows",
+    "Reshaping",
     "RowFile",
     "Rows",
     "SquareRows",

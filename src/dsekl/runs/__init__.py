@@ -5,8 +5,9 @@ from .loop import Hooks, optimise
 from .monitor import ErrorMeasure, Monitor, Units, Validation
 from .progress import Progress
 from .run import Run, Settled, Stopping
+from .stages import Stages
 
 __all__ = [
-    "ErrorMeasure", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stopping", "Units",
+    "ErrorMeasure", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stages", "Stopping", "Units",
     "Validation", "optimise",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ import logging
 import os
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Checkpoint:
 
     def write(self, run: Run) -> None:
         """Write now. A disk that is full costs a warning and leaves the last checkpoint as it was."""
-        if run.identity is None or not (run.settled is None or run.settled.whole):
+        if run.identity is None:
             return
         arrays: dict[str, Any] = {}
         header = {
@@ -81,7 +82,7 @@ def read(path: Path, n_features: int) -> Run | None:
 
 
 def _to_values(run: Run) -> dict[str, Any]:
-    values: dict[str, Any] = {"seed": run.seed, "settled": None, "state": None, "monitor": None}
+    values: dict[str, Any] = {"seed": run.seed, "stages": run.stages, "settled": None, "state": None, "monitor": None}
     if run.settled is not None:
         values["settled"] = to_values(run.settled)
     if run.state is not None and run.monitor is not None:
@@ -93,10 +94,11 @@ def _to_values(run: Run) -> dict[str, Any]:
 
 
 def _from_values(path: Path, identity: Identity, values: dict[str, Any], n_features: int) -> Run:
-    if set(values) != {"seed", "settled", "state", "monitor"}:
+    if set(values) != {"seed", "stages", "settled", "state", "monitor"}:
         raise ValueError(f"its run has the fields {sorted(values)}")
     seed = checked(Count, values["seed"], {}, "its seed")
-    run = Run(seed=seed, identity=identity, file=path)
+    stages = checked(dict[str, Mapping[str, Any]], values["stages"], {}, "its stages")
+    run = Run(seed=seed, identity=identity, file=path, stages=stages)
     if values["settled"] is not None:
         run.settled = from_values(Settled, values["settled"], {"features": n_features}, "what was settled")
         run.settled.check()

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 
 from dsekl.persistence import checking
+from dsekl.rows import Reshaping
 from dsekl.solvers import Problem, Solver, State
 from dsekl.solvers.state import Floats, Form, Positive, PositiveOrInfinite
 from dsekl.workers import ALONE, Workers
@@ -18,6 +19,8 @@ from dsekl.workers import ALONE, Workers
 from .fields import from_values, generator
 from .identity import Identity
 from .monitor import Monitor, Units
+
+Knots = Annotated[Floats, Form(("features", "any"))]
 
 FIX = "delete the file, or give checkpoint another path"
 
@@ -45,19 +48,33 @@ class Settled:
     C: PositiveOrInfinite = 1.0
     metric: str | None = None
     """Which weights of the features were chosen, where gamma was learned."""
-    importances: Weights | None = None
+    kernel: str | None = None
+    """The name of the kernel, where it was chosen; None for the machine's own."""
+    loss: str | None = None
+    """The name of the loss, where it was chosen; None for the machine's own."""
+    scale: str | None = None
+    """The name of the columns' scale, where they are reshaped, and the reshaping's knots and values."""
+    knots: Knots | None = None
+    values: Knots | None = None
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
-    whole: bool = True
-    """False if Ctrl-C came while gamma was learned: good for a model now, and not to go on from."""
+
+    @property
+    def reshaping(self) -> Reshaping | None:
+        """What the columns go through, None for columns as they are."""
+        if self.scale is None or self.knots is None or self.values is None:
+            return None
+        return Reshaping(self.scale, self.knots, self.values)
 
     def check(self) -> None:
         """Raise ValueError where fields that are right by themselves do not fit each other."""
         generator(self.randomness, "what was settled's randomness")
         if isinstance(self.gamma, np.ndarray) and not self.gamma.any():
             raise ValueError("what was settled's gamma is 0 for every feature")
-        if not self.whole:
-            raise ValueError("what was settled's whole is False, and nothing goes on from there")
+        if not ((self.scale is None) == (self.knots is None) == (self.values is None)):
+            raise ValueError("what was settled's scale, knots and values are not all there")
+        if self.reshaping is not None and self.knots is not None:
+            self.reshaping.check(len(self.knots))
 
 
 class Watcher(Protocol):
@@ -127,6 +144,8 @@ class Run:
     keep_if_due: Callable[[Run], None] = lambda run: None
 
     identity: Identity | None = None
+    stages: dict[str, Any] = field(default_factory=dict)
+    """What the search before the first epoch has found so far."""
     file: Path | None = None
     """The checkpoint that the run was read from."""
     settled: Settled | None = None

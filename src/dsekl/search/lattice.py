@@ -25,11 +25,19 @@ class Lattice:
         """Return what a setting stands for: the factor of gamma, and C."""
         return WIDTH_STEP ** setting[0], self.first_C * C_STEP ** setting[1]
 
+    def __contains__(self, setting: Setting) -> bool:
+        return setting[0] in self.widths and setting[1] in self.C_steps
+
+    def require(self, setting: Setting) -> None:
+        """Raise ValueError for a setting that is out of bounds."""
+        if setting not in self:
+            raise ValueError(f"{setting} is no setting of widths {self.widths} and steps of C {self.C_steps}")
+
     def near(self, setting: Setting) -> list[Setting]:
         """Return the settings one step away."""
         width, C = setting
         steps = [(width + 1, C), (width - 1, C), (width, C + 1), (width, C - 1)]
-        return [step for step in steps if step[0] in self.widths and step[1] in self.C_steps]
+        return [step for step in steps if step in self]
 
     def nearest_first(self) -> Iterable[Setting]:
         """Return all settings, those nearest to the suggestion first, so that they win where errors tie."""

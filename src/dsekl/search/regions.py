@@ -21,10 +21,10 @@ REGION_ROWS, RIDGE_REGION_ROWS, FEWEST_REGION_ROWS = 3_000, 1_500, 1_000
 """Rows of a region: fewer for many outputs, each of which costs their square, and for ridge, which costs their cube."""
 
 FOLDS = 5
-"""Ways in which few rows are split."""
+"""Ways in which few rows are split; each holds out a part of its own."""
 
-HELD_OUT = 0.1
-"""Share of many rows that is held out."""
+HELD_OUT, MOST_HELD_OUT = 0.1, 0.2
+"""Share of many rows that is held out, and up to which more may be where it gives fewer than enough."""
 
 Places = NDArray[np.intp]
 
@@ -61,10 +61,28 @@ def region_rows(loss: Loss, n_outputs: int) -> int:
     return max(FEWEST_REGION_ROWS, int(REGION_ROWS / np.sqrt(n_outputs)))
 
 
-def draw_splits(n: int, size: int, rng: np.random.Generator) -> list[Places]:
-    """Return the rows that each split holds out: one split of many rows, several of at most ``size``."""
+def draw_splits(
+    n: int, size: int, rng: np.random.Generator, strata: Places | None = None, count: int | None = None, enough: int = 0
+) -> list[Places]:
+    """Return the rows that each of ``count`` splits holds out; by default one of many rows, five of at most ``size``.
+
+    Every one of the ``strata`` is shared out evenly, so that no split lacks a rare class that another has. One split
+    holds out a tenth of the rows, or up to a fifth where that is not ``enough``.
+    """
     order = rng.permutation(n)
-    parts = np.array_split(order, FOLDS) if n <= size else [order[: max(1, round(HELD_OUT * n))]]
+    if strata is not None:
+        # By where each is first met, not by its number: classes of other names are shared out alike.
+        _, first, number = np.unique(strata, return_index=True, return_inverse=True)
+        order = order[np.argsort(first[number][order], kind="stable")]
+    if count is None:
+        count = FOLDS if n <= size else 1
+    if count > 1:
+        parts = [order[first::FOLDS] for first in range(count)]
+    else:
+        share = min(MOST_HELD_OUT, max(HELD_OUT, enough / n))
+        # Evenly spaced places, from a random one on.
+        counted = np.floor(np.arange(n + 1) * share + rng.uniform())
+        parts = [order[np.diff(counted) > 0]]
     return [np.sort(part) for part in parts]
 
 
@@ -72,11 +90,13 @@ def draw_regions(
     splits: list[Places], n: int, points: Callable[[], Points], size: int, count: int,
     rng: np.random.Generator,
 ) -> list[Region]:  # fmt: skip
-    """Return the whole of few rows for each split, or up to ``count`` regions of at most ``size`` rows of many."""
-    held_out = np.zeros(n, dtype=bool)
-    if len(splits) > 1:
+    """Return for each split the whole of few rows, or up to ``count`` regions of at most ``size`` rows of many."""
+    if n <= size:
         return [Region(np.setdiff1d(np.arange(n), part), part, k) for k, part in enumerate(splits)]
-    held_out[splits[0]] = True
-    parts = [np.sort(rows) for rows in random_subtrees(points(), size, count, rng)]
-    regions = [Region(rows[~held_out[rows]], rows[held_out[rows]], 0) for rows in parts]
+    regions = []
+    for k, part in enumerate(splits):
+        held_out = np.zeros(n, dtype=bool)
+        held_out[part] = True
+        parts = [np.sort(rows) for rows in random_subtrees(points(), size, count, rng)]
+        regions += [Region(rows[~held_out[rows]], rows[held_out[rows]], k) for rows in parts]
     return [region for region in regions if len(region.fitted) and len(region.held_out)]

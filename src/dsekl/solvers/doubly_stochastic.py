@@ -1,16 +1,19 @@
 """Algorithm 1 of the paper: doubly stochastic kernel learning, serial.
 
-Each step draws random rows, at which the loss is evaluated, and random centres (cols), which expand the kernel map and
-whose coefficients move::
+Each step draws random rows, at which the loss is evaluated, and random centres (cols), whose coefficients move. The
+paper's own steps take f from these centres alone::
 
     t <- t + 1
     rows ~ unif(1, N),  cols ~ unif(1, N)
     g <- K[rows, cols].T loss'(y[rows], K[rows, cols] coef[cols]) + 2 lambda coef[cols]
     coef[cols] <- coef[cols] - step_size / t * g
 
-The steps fit expansions in ``n_cols`` random terms, so the model that they train is the *average* expansion over
-the draw of centres: the coefficients times ``n_cols / n_terms``. The paper looks at the sign of f only, which that
-factor leaves alone; margins, probabilities and regression need it.
+They fit expansions in ``n_cols`` random terms, so the model that they train is the *average* expansion over the draw of
+centres: the coefficients times ``n_cols / n_terms``. The paper looks at the sign of f only, which that factor leaves
+alone; margins, probabilities and regression need it.
+
+The default, preconditioned steps draw the same, take f from all centres, and divide the gradient by the curvature of
+the block (``preconditioner``). Their gradient is that of eq. 4, unbiased but for its scale.
 """
 
 from __future__ import annotations
@@ -24,17 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from dsekl.gram import transposed_times
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
-from .block_gradient import data_gradient, safe_step, steepness
+from .block_gradient import CurvatureBound, data_gradient, diverged, safe_step, sizes, steepness
+from .preconditioner import FIRST_STEP, SHORTEST, WORSE_THAN_NOTHING, direction
 from .solver import Problem, Solver, Verdict, require
-from .state import INFINITY, Floats, PerTerm, Plan, Positive, PositiveOrInfinite, State
+from .state import Floats, PerTerm, Plan, Positive, State
 
 SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
     "inverse_sqrt": lambda t: 1.0 / sqrt(t),
     "constant": lambda t: 1.0,
 }
+
+STEPS = ("preconditioned", "paper")
 
 
 @dataclass(kw_only=True)
@@ -44,8 +51,7 @@ class StepState(State):
     late: PerTerm | None = None
     """For averages: each change times the number of steps before it."""
     unit: Positive = 1.0
-    cap: PositiveOrInfinite = INFINITY
-    """With step_size="auto": the first step, and the largest."""
+    """Factor of the steps with step_size="auto"."""
 
     def check(self, problem: Problem, solver: Solver[Any]) -> None:
         super().check(problem, solver)
@@ -69,20 +75,25 @@ class DoublyStochastic(BaseEstimator):
     n_cols : int
         Centres a step, the paper's J; clipped to the number of terms that there are.
     step_size : float or "auto"
-        Factor of every step, 1 in the paper; a number is taken as it is. "auto" is one over the curvature of the loss
-        (1 for the hinge, the targets' size for other losses with kinks), and caps each step at what the curvature of
-        a random block allows, so that it cannot diverge.
-    schedule : {"inverse", "inverse_sqrt", "constant"}
-        How steps shrink with their number t: 1/t as in the paper, 1/sqrt(t), or not at all.
+        Factor of every step. "auto" is 0.5 for preconditioned steps, and half of that after each step that proves too
+        long. For the paper's steps, whose factor is 1, it is one over the curvature of the loss (1 for the hinge, the
+        targets' size for other losses with kinks), and each step is at most what the curvature of its own block allows.
+        A number is taken as it is.
+    schedule : {"auto", "inverse", "inverse_sqrt", "constant"}
+        How steps shrink with their number t: 1/t as in the paper, 1/sqrt(t), or not at all. Preconditioned steps count
+        epochs in place of steps. "auto" is the paper's for its steps, and "inverse_sqrt" for preconditioned ones.
     average : bool
         Return the mean of the coefficients over all steps instead of the last ones.
+    steps : {"preconditioned", "paper"}
+        Newton's steps on the block with f from all centres, or the paper's gradient steps with f from its own.
     """
 
     n_rows: int = 100
     n_cols: int = 100
     step_size: float | str = "auto"
-    schedule: str = "inverse"
+    schedule: str = "auto"
     average: bool = False
+    steps: str = "preconditioned"
 
     state_type: ClassVar = StepState
 
@@ -91,38 +102,36 @@ class DoublyStochastic(BaseEstimator):
         require(self.n_cols >= 1, self, "n_cols", "at least 1, e.g. 100")
         number = not isinstance(self.step_size, str) and self.step_size > 0
         require(number or self.step_size == "auto", self, "step_size", "'auto' or greater than 0, e.g. 1.0")
-        require(self.schedule in SCHEDULES, self, "schedule", f"one of {', '.join(sorted(SCHEDULES))}")
+        known = ", ".join(sorted(SCHEDULES))
+        require(self.schedule == "auto" or self.schedule in SCHEDULES, self, "schedule", f"'auto' or one of {known}")
+        require(self.steps in STEPS, self, "steps", f"one of {', '.join(STEPS)}")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> StepState:
         coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
         state = StepState(coef, rng, late=np.zeros_like(coef) if self.average else None)
         if self.step_size == "auto":
-            state.unit = 1.0 / steepness(problem)
-            state.cap = safe_step(problem, *self._draw(problem, rng))
+            state.unit = 1.0 / steepness(problem) if self.steps == "paper" else FIRST_STEP
         return state
 
     def adapt(self, problem: Problem, state: StepState) -> StepState:
         fresh = self.start(problem, state.rng)
         late = state.late if self.average and state.late is not None else fresh.late
-        return replace(state, unit=fresh.unit, cap=fresh.cap, late=late, plan=None)
+        return replace(state, unit=fresh.unit, late=late, plan=None)
 
     def epoch(self, problem: Problem, state: StepState) -> Iterator[float]:
         """Run the steps in which each row and each centre is expected once at least."""
         n_steps = self.steps_an_epoch(problem)
         plan = state.plan = state.plan or Plan(state.coef.copy())
+        change_of = self._papers_change if self.steps == "paper" else self._preconditioned_change
         while plan.done < n_steps:
             state.step += 1
             rows, cols = self._draw(problem, state.rng)
-            columns = problem.gram.columns(cols)
-            gradient, loss = data_gradient(problem, columns, rows, state.coef[cols])
-            gradient += 2.0 * problem.penalty * state.coef[cols]
-            change = -self._step(state) * gradient
-            if not np.isfinite(change).all():
+            change, loss = change_of(problem, state, rows, cols)
+            if diverged(problem, loss, rows) or not np.isfinite(change).all():
                 raise FloatingPointError(self._divergence(problem, rows, cols))
             state.coef[cols] += change
             if state.late is not None:
                 state.late[cols] += (state.step - 1) * change
-            state.evaluations += len(rows) * len(cols)
             state.add_loss(loss, float(problem.weights[rows].sum()))
             plan.done += 1
             yield plan.done / n_steps
@@ -131,6 +140,38 @@ class DoublyStochastic(BaseEstimator):
     def steps_an_epoch(self, problem: Problem) -> int:
         """Return the steps in which each row and each centre is expected once at least."""
         return max(ceil(problem.n_rows / self.n_rows), ceil(problem.gram.n_terms / self.n_cols))
+
+    def _papers_change(
+        self, problem: Problem, state: StepState, rows: NDArray[np.intp], cols: NDArray[np.intp]
+    ) -> tuple[Floats, float]:
+        """Return the change of the centres' coefficients, and the rows' loss."""
+        bound = CurvatureBound(len(cols)) if self.step_size == "auto" else None
+        gradient, loss = data_gradient(problem, problem.gram.columns(cols), rows, state.coef[cols], bound=bound)
+        gradient += 2.0 * problem.penalty * state.coef[cols]
+        step = self._step(state)
+        if bound is not None:
+            curvature = float(problem.weights[rows].max()) * steepness(problem) * bound.value
+            step = min(step, 1.0 / (curvature + 2.0 * problem.penalty))
+        state.evaluations += len(rows) * len(cols)
+        return -step * gradient, loss
+
+    def _preconditioned_change(
+        self, problem: Problem, state: StepState, rows: NDArray[np.intp], cols: NDArray[np.intp]
+    ) -> tuple[Floats, float]:
+        """Return the change of the centres' coefficients, and the rows' loss."""
+        rows = np.sort(rows)
+        moved = np.flatnonzero(state.coef.any(axis=1))
+        f = problem.gram.product(rows, moved, state.coef[moved])
+        y, weights = problem.targets[rows], problem.weights[rows, None]
+        loss = float((weights * problem.loss.value(y, f)).sum())
+        nothing = float((weights * problem.loss.value(y, np.zeros_like(f))).sum())
+        if self.step_size == "auto" and loss > WORSE_THAN_NOTHING * nothing:
+            state.unit = max(0.5 * state.unit, SHORTEST)
+        K = problem.gram.block(rows, cols)
+        gradient = transposed_times(K, weights * problem.loss.gradient(y, f)) / len(rows)
+        gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]
+        state.evaluations += len(rows) * (len(moved) + len(cols))
+        return -self._step(state) * direction(problem, K, rows, gradient), loss
 
     def judge(self, problem: Problem, state: StepState) -> Verdict:
         return Verdict("change", state.change, problem.tol or 0.0)
@@ -141,6 +182,8 @@ class DoublyStochastic(BaseEstimator):
             # sum_s coef_s / t, kept without touching all coefficients each step: the change of step s has been
             # there for t - s + 1 of t steps.
             coef = coef - state.late / state.step
+        if self.steps == "preconditioned":
+            return coef.copy()
         return coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
     def _draw(self, problem: Problem, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -148,10 +191,11 @@ class DoublyStochastic(BaseEstimator):
         return rows, draw_distinct(rng, problem.gram.n_terms, self.n_cols)
 
     def _step(self, state: StepState) -> float:
-        shrinking = SCHEDULES[self.schedule](state.step)
-        if self.step_size == "auto":
-            return min(state.unit * shrinking, state.cap)
-        return float(self.step_size) * shrinking
+        """Return the factor of the step."""
+        papers = self.steps == "paper"
+        schedule = self.schedule if self.schedule != "auto" else "inverse" if papers else "inverse_sqrt"
+        shrinking = SCHEDULES[schedule](state.step if papers else state.epoch + 1)
+        return (state.unit if self.step_size == "auto" else float(self.step_size)) * shrinking
 
     def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:
         K = problem.gram.columns(cols).block(rows)
@@ -159,7 +203,8 @@ class DoublyStochastic(BaseEstimator):
             return (
                 f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"
             )
+        smaller = safe_step(problem, rows, cols) if self.steps == "paper" else FIRST_STEP
         return (
-            f"the coefficients are not finite: step_size={self.step_size!r} of {type(self).__name__} is too large "
-            f"for this data; try step_size={safe_step(problem, rows, cols):.1g}, or 'auto'"
+            f"the steps diverge: step_size={self.step_size!r} of {type(self).__name__} is too large for "
+            f"{sizes(problem)}; try step_size={smaller:.1g}, or 'auto'"
         )

@@ -12,6 +12,9 @@ the same place::
                 G[cols] <- G[cols] + g[cols]^2
             coef <- coef - learning_rate / epoch * G^(-1/2) g
 
+That is the paper's step. The default, preconditioned one divides the gradient by the curvature of each block of centres
+in place of the root of G (``preconditioner``).
+
 "As in Algorithm 1" can be read in two ways. ``gradient="local"`` takes f from the worker's own centres;
 ``gradient="global"`` sums f over all centres first, at the price of one barrier between workers, and steps along the
 true gradient. It does not matter to the global reading which centres share a batch; where the kernel decays, batches
@@ -34,9 +37,11 @@ from sklearn.base import BaseEstimator
 from dsekl.gram import Columns, times, transposed_times
 from dsekl.gram.gram import Array
 from dsekl.sampling import cut, draw_distinct, is_permutation
-from dsekl.workers import ALONE, Threads, Workers
+from dsekl.workers import ALONE, Threads, Workers, chunks
 
-from .block_gradient import data_gradient
+from .block_gradient import data_gradient, diverged, sizes
+from .doubly_stochastic import STEPS
+from .preconditioner import FIRST_STEP, MOST_COLS, MOST_ROWS, SHORTEST, WORSE_THAN_NOTHING, direction
 from .solver import Problem, Solver, Verdict, require
 from .state import Floats, Form, PerTerm, Plan, Positive, State
 
@@ -91,6 +96,16 @@ class SharedState(State):
             raise ValueError(f"the plan's done is {self.plan.done}, of {n_batches} batches")
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """What a batch of rows says: their loss, and the gradient on each batch of centres."""
+
+    rows: Indices
+    loss: float
+    col_batches: Batches
+    gradients: list[Floats]
+
+
 @dataclass
 class SharedMemory(BaseEstimator):
     """Algorithm 2.
@@ -102,10 +117,14 @@ class SharedMemory(BaseEstimator):
     n_workers : int or None
         Worker threads; None takes the estimator's ``n_jobs``.
     learning_rate : float or "auto"
-        Factor of every step, divided by the number of the epoch. "auto" is 1 for labels, as in the paper; for real
-        targets it is the rate at which the first step moves f by about their size.
+        Factor of every step. "auto" is 0.5 for preconditioned steps, and half of that after each batch of rows that
+        proves it too long. For the paper's steps it is 1 for labels, as in the paper; for real targets it is the rate
+        at which the first step moves f by about their size. The paper's steps are divided by the number of the epoch,
+        preconditioned ones by its root.
     gradient : {"global", "local"}
         Whether f sums over all centres or over the worker's own.
+    steps : {"preconditioned", "paper"}
+        Newton's steps on blocks of centres, all at once, or the paper's AdaGrad.
     """
 
     n_rows: int = 10_000
@@ -113,6 +132,7 @@ class SharedMemory(BaseEstimator):
     n_workers: int | None = None
     learning_rate: float | str = "auto"
     gradient: str = "global"
+    steps: str = "preconditioned"
 
     state_type: ClassVar = SharedState
 
@@ -123,6 +143,7 @@ class SharedMemory(BaseEstimator):
         number = not isinstance(self.learning_rate, str) and self.learning_rate > 0
         require(number or self.learning_rate == "auto", self, "learning_rate", "'auto' or greater than 0, e.g. 1.0")
         require(self.gradient in ("global", "local"), self, "gradient", "'global' or 'local'")
+        require(self.steps in STEPS, self, "steps", f"one of {', '.join(STEPS)}")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SharedState:
         coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
@@ -146,19 +167,14 @@ class SharedMemory(BaseEstimator):
         whole = _global_gradients if self.gradient == "global" else _local_gradients
         gradients_of = _pruned_gradients if state.prune else whole
         columns = workers.map(gram.columns, col_batches)
-        rate = state.rate / (state.epoch + 1)
+        step = self._papers_step if self.steps == "paper" else self._preconditioned_step
         for rows in row_batches[plan.done :]:
             gradients, loss = gradients_of(problem, rows, col_batches, columns, state.coef, workers)
-            for cols, gradient in zip(col_batches, gradients, strict=True):
-                gradient += 2.0 * problem.penalty * state.coef[cols]
-                state.G[cols] += gradient**2
-                state.coef[cols] -= rate * gradient / np.sqrt(state.G[cols])
+            if diverged(problem, loss, rows):
+                raise FloatingPointError(self._divergence(problem, state))
+            step(problem, state, _Batch(rows, loss, col_batches, gradients), workers)
             if not np.isfinite(state.coef).all():
-                raise FloatingPointError(
-                    f"the coefficients are not finite: learning_rate={self.learning_rate!r} of {type(self).__name__} "
-                    f"is too large, or kernel values overflow; try learning_rate={rate / 10:.1g}, or scale the "
-                    "columns of X"
-                )
+                raise FloatingPointError(self._divergence(problem, state))
             state.step += 1
             state.evaluations += len(rows) * gram.n_terms
             state.add_loss(loss, float(problem.weights[rows].sum()))
@@ -170,7 +186,40 @@ class SharedMemory(BaseEstimator):
         """Tell whether there can be pairs to skip: in the global reading, with rows in a spatial order."""
         return self.gradient == "global" and problem.gram.order is not None and problem.gram.symmetric
 
+    def _papers_step(self, problem: Problem, state: SharedState, batch: _Batch, workers: Workers) -> None:
+        rate = state.rate / (state.epoch + 1)
+        for cols, gradient in zip(batch.col_batches, batch.gradients, strict=True):
+            gradient += 2.0 * problem.penalty * state.coef[cols]
+            state.G[cols] += gradient**2
+            state.coef[cols] -= rate * gradient / np.sqrt(state.G[cols])
+
+    def _preconditioned_step(self, problem: Problem, state: SharedState, batch: _Batch, workers: Workers) -> None:
+        y, weights = problem.targets[batch.rows], problem.weights[batch.rows, None]
+        nothing = float((weights * problem.loss.value(y, np.zeros_like(y))).sum())
+        if self.learning_rate == "auto" and batch.loss > WORSE_THAN_NOTHING * nothing:
+            state.rate = max(0.5 * state.rate, SHORTEST)
+        rate = state.rate / sqrt(state.epoch + 1)
+        blocks = [
+            (cols[part], gradient[part] / len(batch.rows))
+            for cols, gradient in zip(batch.col_batches, batch.gradients, strict=True)
+            for part in chunks(len(cols), MOST_COLS)
+        ]
+        # With f of its own, a batch of centres steps alone; with the f of all, all step together.
+        together = len(blocks) if self.gradient == "global" else -(-len(batch.col_batches[0]) // MOST_COLS)
+        seen = batch.rows[:: -(-len(batch.rows) // MOST_ROWS)]
+        gram = problem.gram.with_workers(ALONE)
+
+        def move(block: tuple[Indices, Floats]) -> None:
+            cols, gradient = block
+            gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]
+            state.coef[cols] -= rate * direction(problem, gram.block(seen, cols), seen, gradient, together)
+
+        workers.map(move, blocks)
+        state.evaluations += len(seen) * gram.n_terms
+
     def judge(self, problem: Problem, state: SharedState) -> Verdict:
+        if self.steps == "preconditioned":
+            return Verdict("change", state.change, problem.tol or 0.0)
         # In units of the rate, so that the rule means the same for targets of any size; the paper's rate is 1.
         return Verdict("change", state.change / state.rate, PAPERS_RULE if problem.tol is None else problem.tol)
 
@@ -180,7 +229,16 @@ class SharedMemory(BaseEstimator):
         # As in Algorithm 1: the local reading trains expansions in n_cols terms, and the model is their average.
         return state.coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
+    def _divergence(self, problem: Problem, state: SharedState) -> str:
+        smaller = FIRST_STEP if self.steps == "preconditioned" else state.rate / 10
+        return (
+            f"the steps diverge: learning_rate={self.learning_rate!r} of {type(self).__name__} is too large for "
+            f"{sizes(problem)}, or kernel values overflow; try learning_rate={smaller:.1g}, or scale the columns of X"
+        )
+
     def _first_rate(self, problem: Problem, rng: np.random.Generator) -> float:
+        if self.steps == "preconditioned":
+            return FIRST_STEP
         # The first step moves coefficients by up to the rate, up or down, so f by about the rate times the root of
         # the sum of a row's squares in K.
         if (np.abs(problem.targets) == 1.0).all():

@@ -25,6 +25,7 @@ import dsekl
 from dsekl import kernels, losses
 from dsekl.blas import one_blas_thread
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
+from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import digest
 from dsekl.rows.csr import occupied
 from dsekl.search import Region, draw_regions, draw_splits, region_rows
@@ -78,6 +79,9 @@ def tune(
 ) -> Tuned:
     """Search gamma and C for each of some unfitted estimators, and return the best of all, fitted on all rows.
 
+    An estimator with kernel="auto" or loss="auto" has "matern32" and "hinge" here: give one estimator for each kernel
+    and loss that is to be tried.
+
     ``journal`` keeps every finding, so that a search that was stopped goes on from there. Neither that nor ``n_jobs``
     changes the result. ``report`` is told the share of the work that is done, and what is being done.
     """
@@ -98,7 +102,7 @@ class _Search:
         report: Report,
     ) -> None:
         self.X, self.y, self.n_jobs, self.report = X, y, n_jobs, report
-        self.estimators = [clone(estimator).set_params(random_state=seed, verbose=False) for estimator in estimators]
+        self.estimators = [_named(estimator).set_params(random_state=seed, verbose=False) for estimator in estimators]
         identity = {
             "version": dsekl.__version__,
             "data": f"{digest(X)} {digest(y)}",
@@ -233,6 +237,16 @@ class _Search:
         columns, X = occupied(sparse.csr_array(self.X)) if sparse.issparse(self.X) else (slice(None), self.X)
         mixtures = self.rng.standard_normal((X.shape[1], TREE_COLUMNS)) * scale[columns, None]
         return np.asarray(X @ mixtures, dtype=np.float32)
+
+
+def _named(estimator: Estimator) -> Estimator:
+    """Return a copy with a kernel and a loss of its own: arms are compared, so none may choose what it is."""
+    named: Estimator = clone(estimator)
+    if isinstance(named.kernel, str) and named.kernel == "auto":
+        named.set_params(kernel=CHOSEN_KERNELS[0])
+    if isinstance(named.loss, str) and named.loss == "auto":
+        named.set_params(loss=CHOSEN_LOSSES[0])
+    return named
 
 
 def _loss(arm: Estimator) -> losses.Loss:

@@ -1,4 +1,4 @@
-"""Block dual ascent: the exact kernel machine, with a certificate.
+"""Block dual ascent: the exact kernel machine to a stated gap, with a certificate.
 
 For a convex loss and the norm of the kernel's space, the dual is ``min over coef of 1/2 coef' K coef + sum_i
 conjugate(y_i, coef_i, C_i)``: separable but for K. With the predictions ``F = K coef`` kept for every row, a step is::
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
+from dsekl.kernels import known_definite
 from dsekl.sampling import draw_blocks
 
 from ..solver import Problem, Verdict, require
@@ -201,7 +202,7 @@ def _require_moderate(problem: Problem) -> None:
     least, most = problem.C * float(problem.weights.min()), problem.C * float(problem.weights.max())
     if not (FACTORS[0] <= least and most <= FACTORS[1]):
         raise ValueError(
-            f"C={problem.C!r} times sample weights from {problem.weights.min():.3g} to {problem.weights.max():.3g} must "
+            f"C={problem.C!r} times sample weights from {least / problem.C:.3g} to {most / problem.C:.3g} must "
             f"stay between {FACTORS[0]} and {FACTORS[1]}; choose a C nearer to 1, or scale sample_weight"
         )
 
@@ -304,7 +305,7 @@ class _ActiveRows:
     def solve(self, K: NDArray[Any], block: NDArray[np.intp], coef: Floats) -> None:
         """Move the block's coefficients to their optimum, for a quadratic loss."""
         kernel = self.problem.gram.kernel
-        known = kernel.positive_semidefinite
+        known = known_definite(kernel)
         try:
             solve_squared(K, self.y[block], self.C[block], coef, self.f[block], known)
         except LinAlgError as error:

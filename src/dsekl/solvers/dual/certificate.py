@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.gram import Reference
+from dsekl.kernels import known_definite
 
 from ..solver import Problem
 from ..state import Floats
@@ -66,7 +67,7 @@ def certify(problem: Problem, state: DualState) -> Certificate:
     if not (np.isfinite(found.excess) and np.isfinite(found.primal)):
         raise overflow(problem)
     quadratic = float((state.coef * state.F).sum())
-    known = problem.gram.kernel.positive_semidefinite
+    known = known_definite(problem.gram.kernel)
     if state.active.all() and not known and quadratic < -NEGATIVE * abs(found.primal):
         raise indefinite(problem.gram.kernel, f"coef' K coef = {quadratic:.3g}")
     return found

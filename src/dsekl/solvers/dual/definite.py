@@ -1,8 +1,8 @@
 """Whether the kernel is one: dual ascent has an optimum to find only if the kernel matrix is positive semi-definite.
 
 A kernel that is not known to be (``positive_semidefinite``) is looked at before the run, on one block of random rows:
-a block of a positive semi-definite matrix is one. The test is one-sided. An eigenvalue below 0 proves that the kernel is
-none; its absence proves nothing about the rows that were not looked at. The gap itself cannot tell: it is a sum of
+a block of a positive semi-definite matrix is one. The test is one-sided. An eigenvalue below 0 proves that the kernel
+is none; its absence proves nothing about the rows that were not looked at. The gap itself cannot tell: it is a sum of
 parts that are not negative for any symmetric matrix, and 0 at any stationary point.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsekl.kernels import Kernel, name_of
+from dsekl.kernels import Kernel, known_definite, name_of
 
 from ..solver import Problem
 from ..state import Floats
@@ -28,7 +28,7 @@ def require_definite(problem: Problem, diagonal: Floats, rank: np.ndarray[tuple[
     ``rank`` is a random order of the rows, whose first are looked at.
     """
     kernel = problem.gram.kernel
-    if kernel.positive_semidefinite:
+    if known_definite(kernel):
         return 0
     if (diagonal < 0).any():
         raise indefinite(kernel, f"k(x, x) = {diagonal.min():.3g} of a row")
@@ -38,8 +38,8 @@ def require_definite(problem: Problem, diagonal: Floats, rank: np.ndarray[tuple[
     if not diagonal.any() and largest > 0:
         raise indefinite(
             kernel,
-            f"k(x, x) = 0 of all rows, with values of up to {largest:.3g} between them, as distances have. For a matrix "
-            "D of distances give np.exp(-gamma * D**2)",
+            f"k(x, x) = 0 of all rows, with values of up to {largest:.3g} between them, as distances have. For a "
+            "matrix D of distances give np.exp(-gamma * D**2)",
         )
     skew = float(np.abs(K - K.T).max(initial=0.0))
     if skew > ROUNDING * largest:

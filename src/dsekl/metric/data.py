@@ -1,0 +1,98 @@
+"""What is fitted, what may be chosen for it, and how a choice is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.kernels import VectorKernel
+from dsekl.losses import Loss
+from dsekl.rows import DenseRows
+from dsekl.workers import Workers
+
+Floats = NDArray[np.float64]
+
+FAR_TARGETS = 0.005
+"""Share of the targets on either side that the descent takes for as far out as the next one."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows, targets and weights; ``classes`` are codes of the rows' classes, None for regression.
+
+    ``errors(targets, predictions)`` says how wrong each held-out row is.
+    """
+
+    rows: DenseRows
+    targets: Floats
+    weights: Floats
+    errors: Callable[[Floats, Floats], Floats]
+    classes: NDArray[np.intp] | None
+    workers: Workers
+    kernel_tol: float = 1e-6
+    budget: int = 2**28
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def n_outputs(self) -> int:
+        return int(self.targets.shape[1])
+
+    @cached_property
+    def calm_targets(self) -> Floats:
+        """Targets that no single row can dominate: those of regression, without their far tails."""
+        if self.classes is not None:
+            return self.targets
+        return np.clip(self.targets, *np.quantile(self.targets, [FAR_TARGETS, 1 - FAR_TARGETS], axis=0))
+
+    @cached_property
+    def strata(self) -> NDArray[np.intp]:
+        """Groups of rows that every split shares out evenly: the classes, or tenths of the first target."""
+        if self.classes is not None:
+            return self.classes
+        order = np.argsort(np.argsort(self.targets[:, 0], kind="stable"), kind="stable")
+        return np.asarray(order * 10 // max(1, len(self)), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be chosen: kernels and losses by name, the usual one first; None for C lets the rows choose it."""
+
+    kernels: Mapping[str, VectorKernel]
+    losses: Mapping[str, Loss]
+    C: float | None = None
+    reshape: bool = False
+    """Whether columns may be reshaped."""
+
+    @property
+    def kernel(self) -> str:
+        return next(iter(self.kernels))
+
+    @property
+    def loss(self) -> str:
+        return next(iter(self.losses))
+
+
+class Kept(Protocol):
+    """What can be kept of a search: a dataclass that can be checked."""
+
+    def check(self) -> None: ...
+
+
+KeptThing = TypeVar("KeptThing", bound=Kept)
+
+
+class Stages(Protocol):
+    """Where a search keeps what it has found, so that it can go on from there."""
+
+    def take(self, name: str, kind: type[KeptThing], sizes: Mapping[str, int]) -> KeptThing | None:
+        """Return what was kept under a name, None for nothing."""
+
+    def put(self, name: str, thing: Kept) -> None:
+        """Keep something."""

@@ -1,0 +1,98 @@
+"""What a candidate made of the held-out rows, and whether another is better on the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.search import Setting
+from dsekl.solvers.state import Form
+
+Floats = NDArray[np.float64]
+PerHeldOut = Annotated[Floats, Form(("held out",))]
+
+DOUBT, CLEAR, DECIDED = 1.0, 1.5, 3.0
+"""Standard errors of the difference by which weights must beat simpler ones, by which all else must beat the usual,
+and from which on regions decide without whole fits."""
+
+MARGIN_WEIGHT = 0.1
+"""Weight of the mean loss beside the error, which alone often ties, and jumps where few rows are wrong."""
+
+CLEAR_LOSS = 2.0
+"""Standard errors by which a loss must be lower to decide where errors tie: a few rare rows hardly tell errors apart,
+and their margins do."""
+
+TIE = -0.5
+"""Standard errors by which errors may be higher and still count as a tie."""
+
+FAR_GAINS = 0.005
+"""Share of the differences on either side that count as much as the next one, where targets are real."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The mean difference between two candidates on the same rows, and its standard error."""
+
+    mean: float
+    standard_error: float
+
+    @property
+    def decided(self) -> bool:
+        """Tell whether more rows would say nothing else."""
+        return abs(self.mean) > DECIDED * self.standard_error
+
+    @property
+    def ties(self) -> bool:
+        """Tell whether it is no loss to speak of."""
+        return self.mean >= TIE * self.standard_error
+
+    def exceeds(self, doubt: float, least: float = -np.inf) -> bool:
+        """Tell whether the gain is larger than so many standard errors, and at least what is worth it."""
+        return self.mean > doubt * self.standard_error and self.mean >= least
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best setting (steps of the width and of C), and row by row its error, its loss and the row's weight."""
+
+    width: int
+    C_step: int
+    errors: PerHeldOut
+    losses: PerHeldOut
+    weights: PerHeldOut
+
+    def check(self) -> None:
+        """Raise ValueError where no rows can have been judged so."""
+        if (self.weights < 0).any() or not self.weights.any():
+            raise ValueError("held-out rows have no weight")
+
+    @property
+    def setting(self) -> Setting:
+        return self.width, self.C_step
+
+    @property
+    def error(self) -> float:
+        return float(np.average(self.errors, weights=self.weights))
+
+    @property
+    def rank(self) -> float:
+        """By what settings of one candidate are ranked: the error, and where it ties the loss."""
+        return float(np.average(self.errors + MARGIN_WEIGHT * self.losses, weights=self.weights))
+
+    def gain_over(self, other: Found, robust: bool) -> Gain:
+        """Return by how much the same rows are less wrong here; ``robust`` lets no row's difference dominate."""
+        return self._gain(other.errors - self.errors, robust)
+
+    def loss_gain_over(self, other: Found, robust: bool) -> Gain:
+        """Return by how much the same rows lose less here, for two candidates of one loss."""
+        return self._gain(other.losses - self.losses, robust)
+
+    def _gain(self, gain: Floats, robust: bool) -> Gain:
+        if robust:
+            gain = np.clip(gain, *np.quantile(gain, [FAR_GAINS, 1 - FAR_GAINS]))
+        share = self.weights / self.weights.sum()
+        mean = float(share @ gain)
+        return Gain(mean, float(np.sqrt(share**2 @ (gain - mean) ** 2)))

@@ -1,0 +1,173 @@
+"""The search for the width and C of one kind of machine, on regions of the data.
+
+The distances of a region are made once for all widths, and the kernel matrix of a width once for all C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl import gram
+from dsekl.kernels import VectorKernel
+from dsekl.losses import Loss
+from dsekl.rows import ArrayRows, Reshaping
+from dsekl.search import Lattice, Region, Setting
+from dsekl.solvers.dual.block import descend, solve_squared
+
+from .data import Data
+from .distance import Distance
+from .score import DECIDED, Found
+
+FIRST_C = 4.0
+WIDEST, NARROWEST, MOST_C_STEPS, MOST_RIDGE_STEPS = -9, 4, 5, 12
+"""How far from where the neighbours' mean would have it a search may go; ridge without noise may want a C of 1e8."""
+
+SWEEPS = 30
+SMALL = 1e-3
+
+KEPT_BYTES = 2**27
+"""Distances of all regions up to which they are kept from one step of the search to the next."""
+
+Floats = NDArray[np.float64]
+
+STARTS: list[Setting] = [(0, 0), (-2, 0), (-4, 0)]
+"""Where a search looks first: the neighbours' mean likes a narrow kernel, and between a narrow one, which repeats the
+nearest row's target, and a good wide one the error may rise."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A machine but for its width and C; ``gammas`` weigh squared distances, one array for each split."""
+
+    kernel_name: str
+    kernel: VectorKernel
+    loss_name: str
+    loss: Loss
+    reshaping: Reshaping | None
+    gammas: list[Floats]
+
+    @property
+    def scale(self) -> str:
+        """The name of the columns' scale."""
+        return "raw" if self.reshaping is None else self.reshaping.name
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel_name}, {self.loss_name}, {self.scale}"
+
+    def gamma(self, squared: Floats, factor: float = 1.0) -> Floats:
+        """Return the kernel's own gamma for points scaled as a squared distance of ``factor * squared`` asks."""
+        return np.asarray((factor * squared) ** (0.5 / self.kernel.gamma_power))
+
+
+class Search:
+    """Settings tried for one kind of machine."""
+
+    def __init__(self, data: Data, regions: list[Region], kind: Kind, C: float | None) -> None:
+        self.data, self.regions, self.kind = data, regions, kind
+        most = MOST_RIDGE_STEPS if kind.loss.quadratic else MOST_C_STEPS
+        C_steps = range(-MOST_C_STEPS, most + 1) if C is None else range(1)
+        self.lattice = Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
+        self.found: dict[Setting, Found] = {}
+        self._distances: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+        sizes = [(len(region.fitted), len(region.held_out)) for region in regions]
+        # Ridge with a large C needs every digit of its kernel.
+        self._dtype = "float64" if kind.loss.quadratic else "float32"
+        self._keeps = (
+            np.dtype(self._dtype).itemsize * sum(fitted * (fitted + held_out) for fitted, held_out in sizes)
+            <= KEPT_BYTES
+        )
+        self.n_held_out = sum(held_out for _, held_out in sizes)
+
+    def factor_and_C(self, setting: Setting) -> tuple[float, float]:
+        """Return the factor of the gammas of squared distances, and C."""
+        return self.lattice.width_and_C(setting)
+
+    def run(self, starts: Sequence[Setting], against: Found | None = None) -> Found:
+        """Walk from the best of ``starts`` to a setting that is better than its neighbours.
+
+        It ends at once where the best start is far behind ``against``: a step seldom makes up for that.
+        """
+        self._try([setting for setting in dict.fromkeys(starts) if setting in self.lattice])
+        best = self._best()
+        if against is not None:
+            gain = best.gain_over(against, robust=self.data.classes is None)
+            if gain.mean < -DECIDED * gain.standard_error and best.rank > HOPELESS * against.rank:
+                return best
+        while True:
+            self._try(self.lattice.near(best.setting))
+            winner = self._best()
+            if winner is best:
+                return best
+            best = winner
+
+    def _best(self) -> Found:
+        return min(self.found.values(), key=lambda found: found.rank)
+
+    def _try(self, settings: Sequence[Setting]) -> None:
+        new = [setting for setting in settings if setting not in self.found]
+        if not new:
+            return
+        judged = self.data.workers.map(lambda number: self._judge(number, new), range(len(self.regions)))
+        for k, setting in enumerate(new):
+            errors, losses, weights = np.concatenate([lines[k] for lines in judged], axis=1)
+            self.found[setting] = Found(*setting, errors, losses, weights)
+
+    def _judge(self, number: int, settings: list[Setting]) -> list[Floats]:
+        """Return three lines for each setting: errors, losses and weights of the held-out rows."""
+        data, region, loss = self.data, self.regions[number], self.kind.loss
+        within, across = self._region_distances(number)
+        y, y_out = data.targets[region.fitted], data.targets[region.held_out]
+        judged: dict[Setting, Floats] = {}
+        for width in sorted({setting[0] for setting in settings}):
+            factor = self.factor_and_C((width, 0))[0]
+            K, K_out = self._kernel(within, factor), self._kernel(across, factor)
+            coef = np.zeros_like(y)
+            for setting in sorted(s for s in settings if s[0] == width):
+                _fit(K, y, self.factor_and_C(setting)[1] * data.weights[region.fitted], coef, loss)
+                f = K_out @ coef
+                losses = loss.value(y_out, f).mean(axis=1)
+                judged[setting] = np.stack([data.errors(y_out, f), losses, data.weights[region.held_out]])
+        return [judged[setting] for setting in settings]
+
+    def _region_distances(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return distances within the fitted rows of a region, and between those held out and them."""
+        if number in self._distances:
+            return self._distances[number]
+        region, kind = self.regions[number], self.kind
+        places = np.concatenate([region.fitted, region.held_out])
+        fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(places))
+        gamma = kind.gamma(kind.gammas[region.split])
+        rows = ArrayRows(self.data.rows[places])
+        distances = gram.build(Distance(kind.kernel), rows, gamma, self._dtype, reshaping=kind.reshaping)
+        made = distances.block(fitted, fitted), distances.block(held_out, fitted)
+        if self._keeps:
+            self._distances[number] = made
+        return made
+
+    def _kernel(self, distances: NDArray[Any], factor: float) -> NDArray[Any]:
+        kernel = self.kind.kernel
+        K = np.asarray(distances * distances.dtype.type(factor ** (0.5 / kernel.gamma_power)))
+        kernel.profile()(K, kernel.params())
+        return K
+
+
+HOPELESS = 1.1
+"""Rank of the best start over the champion's from which on a search ends at once."""
+
+
+def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss) -> None:
+    """Fit a region, from ``coef`` on, which moves."""
+    f = K @ coef
+    if loss.quadratic:
+        solve_squared(K, y, C, coef, f)
+        return
+    for o in range(y.shape[1]):
+        column, targets = np.ascontiguousarray(coef[:, o]), np.ascontiguousarray(y[:, o])
+        descend(K, targets, C, column, f[:, o].astype(K.dtype), loss, SWEEPS, SMALL * float(np.abs(y).mean()))
+        coef[:, o] = column

@@ -1,0 +1,121 @@
+"""How much each feature moves the fitted f: the share of its total effect.
+
+A row gets one feature of another row, and f changes. Half the mean square of that change is the feature's total effect
+on the variance of f (Sobol, in Jansen's form). It is a property of the fitted function, so it tells features apart
+whatever weights, kernel or width were chosen. With dense points each new kernel value costs one feature, not all: its
+part of the distance is exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.gram.dense import DenseGram
+from dsekl.gram.points import DensePoints
+from dsekl.kernels import Pairwise
+from dsekl.rows import ArrayRows, CsrRows, NumberRows, Rows, StoredRows
+from dsekl.workers import Workers, chunks
+
+from .model import Model
+
+Floats = NDArray[np.float64]
+
+EVALUATIONS = 2**28
+"""Kernel values that may be computed, all features together."""
+
+FEWEST_ROWS, MOST_ROWS = 16, 1_000
+"""Rows whose features are exchanged: the fewest that say anything, and the most that are needed."""
+
+TILE = 2**20
+"""Kernel values of a feature that are held at a time."""
+
+
+def importances(model: Model, rows: Rows, seed: int, workers: Workers) -> Floats | None:
+    """Return each feature's share of the total effects, which add up to 1; zeros where f is constant.
+
+    None where rows are no numbers, or where so few rows could be looked at that it would say nothing.
+    """
+    if not isinstance(rows, ArrayRows | CsrRows | StoredRows) or model.n_terms == 0:
+        return None
+    gram = model.gram
+    fast = isinstance(gram, DenseGram) and isinstance(gram.col_points, DensePoints)
+    # Elsewhere every feature asks for all of each new row's kernel values, which take all features each.
+    cost = model.n_terms * rows.n_features * (1 if fast else rows.n_features)
+    n_rows = min(len(rows), MOST_ROWS, max(FEWEST_ROWS, EVALUATIONS // cost))
+    if not fast and n_rows * cost > 2 * EVALUATIONS:
+        return None
+    rng = np.random.default_rng([seed, 5])
+    chosen = np.sort(rng.choice(len(rows), n_rows, replace=False))
+    # A round in random order, so that no row gets its own.
+    order = rng.permutation(n_rows)
+    others = np.empty_like(order)
+    others[order] = np.roll(order, 1)
+    effects = (
+        _exchanged(model, gram, rows, chosen, others, workers) if fast else _evaluated(model, rows, chosen, others)
+    )
+    total = effects.sum()
+    return np.asarray(effects / total if total > 0 else effects)
+
+
+def _evaluated(model: Model, rows: NumberRows, chosen: NDArray[np.intp], others: NDArray[np.intp]) -> Floats:
+    """Return the features' effects from whole evaluations of f."""
+    X = np.asarray(rows.dense(chosen), dtype=np.float64)
+    f = model.evaluate(ArrayRows(X))
+    effects = np.zeros(X.shape[1])
+    for d in np.flatnonzero((X[0] != X).any(axis=0)):
+        changed = X.copy()
+        changed[:, d] = X[others, d]
+        effects[d] = np.mean((model.evaluate(ArrayRows(changed)) - f) ** 2)
+    return effects
+
+
+def _exchanged(
+    model: Model, gram: Any, rows: NumberRows, chosen: NDArray[np.intp], others: NDArray[np.intp], workers: Workers
+) -> Floats:
+    """Return the features' effects by an exchange of their parts of the distance."""
+    points, centres = gram.placement.dense(rows.dense(chosen)), gram.col_points.data
+    part, profile, params = PARTS[gram.kernel.pairwise], gram.kernel.profile(), gram.kernel.params()
+    coef = model.coef.astype(points.dtype)
+    moves = np.flatnonzero((points != points[0]).any(axis=0))
+    pieces = chunks(len(points), max(1, TILE // len(centres)))
+    effects = np.zeros(points.shape[1])
+    for piece in pieces:
+        x, new = points[piece], points[others[piece]]
+        pairwise = sum(part(x[:, d, None], centres[None, :, d]) for d in range(points.shape[1]))
+
+        def value(tile: NDArray[Any]) -> NDArray[Any]:
+            profile(tile, params)
+            return np.asarray(tile @ coef)
+
+        f = value(np.array(pairwise))
+
+        def effect(d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f) -> float:
+            tile = pairwise - part(x[:, d, None], centres[None, :, d]) + part(new[:, d, None], centres[None, :, d])
+            if gram.kernel.pairwise is not Pairwise.DOT:
+                np.maximum(tile, 0, out=tile)  # rounding
+            return float(((value(tile) - f) ** 2).sum(dtype=np.float64))
+
+        effects[moves] += workers.map(effect, moves.tolist())
+    return effects
+
+
+def _squares(x: NDArray[Any], z: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray((x - z) ** 2)
+
+
+def _chi_squares(x: NDArray[Any], z: NDArray[Any]) -> NDArray[Any]:
+    total = x + z
+    return np.asarray(np.divide((x - z) ** 2, total, out=np.zeros_like(total), where=total > 0))
+
+
+PARTS: dict[Pairwise, Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]] = {
+    Pairwise.SQUARED_DISTANCE: _squares,
+    Pairwise.MANHATTAN: lambda x, z: np.asarray(np.abs(x - z)),
+    Pairwise.DOT: lambda x, z: np.asarray(x * z),
+    Pairwise.CHI_SQUARED: _chi_squares,
+}
+"""One feature's part of what a kernel needs to know of a pair."""

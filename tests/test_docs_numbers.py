@@ -16,7 +16,7 @@ from dsekl.cli.app import FAILED
 from dsekl.data import column_encodings, lines, npy_header, recipe, table, target
 from dsekl.estimators import inputs, parameters, units
 from dsekl.expansions import FixedSubset, RandomFourier
-from dsekl.gram import columns, dense, sparse, stored_points, tree
+from dsekl.gram import columns, dense, sparse, stored_points, tables, tree
 from dsekl.gram.loops import microtile, walk
 from dsekl.kernels import bandwidth
 from dsekl.losses import steps
@@ -48,6 +48,7 @@ WORDS = {
     "tenth": 0.1,
     "third": 1 / 3,
     "quarter": 1 / 4,
+    "eighth": 1 / 8,
     "sixteenth": 1 / 16,
 }
 
@@ -82,6 +83,11 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/gram", rf"at most a {W} are not zero", sparse.MOST_FILLED),
     ("design/gram", rf"the sums of {N} columns", walk.TABLE_LINES * microtile.LINE_BYTES / 4),
     ("design/gram", rf"Slabs of {N} features", walk.SLAB_FEATURES),
+    ("design/gram", rf"a line of {N} bytes", walk.TABLE_LINES * microtile.LINE_BYTES),
+    ("design/gram", rf"budget, or {N} MB", tables.FEWEST_LINES * walk.TABLE_LINES * microtile.LINE_BYTES / MEGABYTE),
+    ("design/gram", rf"at most an {W} of the memory", 1 / tables.TABLES),
+    ("guide/memory", rf"more than {N} entries for each MB", MEGABYTE / (walk.TABLE_LINES * microtile.LINE_BYTES)),
+    ("guide/memory", rf"table\s+takes {N} bytes an entry", walk.TABLE_LINES * microtile.LINE_BYTES),
     ("design/expansions", rf"FixedSubset\(n_terms={N}\)", FixedSubset().n_terms),
     ("design/expansions", rf"RandomFourier\(n_terms={N}\)", RandomFourier().n_terms),
     ("design/solvers", rf"one block of {N} rows", DualAscent().block_size),

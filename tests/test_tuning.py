@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,18 @@ def test_sparse_rows_are_tuned(many_rows: None) -> None:
     rows = sparse.csr_matrix(np.tile(np.where(np.abs(X) > 0.3, X, 0.0), 10))
     found = tune([DSEKLClassifier()], rows, y)
     assert found.estimator.score(rows, y) > 0.8
+
+
+def test_sparse_rows_of_any_width_are_tuned(many_rows: None) -> None:
+    entries = sparse.coo_array(np.where(np.abs(X) > 0.3, X, 0.0))
+    places = np.array([5, 10**8])[entries.col]
+    rows = sparse.coo_array((entries.data, (entries.row, places)), shape=(len(X), 10**8 + 1)).tocsr()
+    tracemalloc.start()
+    found = tune([DSEKLClassifier()], rows, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.estimator.score(rows, y) > 0.8
+    assert peak < 2**26
 
 
 def test_a_region_of_one_class_is_judged_by_it(many_rows: None) -> None:

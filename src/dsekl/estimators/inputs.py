@@ -193,7 +193,7 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
     if kernel.pairwise is Pairwise.CHI_SQUARED:
         _refuse_negative(rows)
     if not isinstance(rows, StoredRows):
-        _refuse_huge(estimator, rows.largest())
+        _refuse_huge(estimator, *rows.largest())
     return rows
 
 
@@ -209,13 +209,13 @@ def _stored(estimator: BaseEstimator, X: NDArray[Any], **checks: Any) -> StoredR
                 f"X holds {values[row, column]} in row {part.start + row}, column {column} (counted from 0); leave "
                 "such rows out, or put a number in their place"
             )
-        _refuse_huge(estimator, np.abs(values).max(axis=0).astype(np.float64))
+        _refuse_huge(estimator, *ArrayRows(values).largest())
     return rows
 
 
 def _refuse_tiny(rows: NumberRows) -> None:
     """Refuse training rows whose squares are all 0: every two rows would be the same to a kernel."""
-    largest = float(rows.largest().max())
+    _, largest = rows.largest()
     if 0 < largest < 1.0 / LARGEST:
         raise ValueError(
             f"X holds no number larger than {largest:.3g}, too small for squares in float64; multiply X by a constant, "
@@ -223,14 +223,13 @@ def _refuse_tiny(rows: NumberRows) -> None:
         )
 
 
-def _refuse_huge(estimator: BaseEstimator, largest: NDArray[np.float64]) -> None:
-    """Refuse numbers whose squares are infinite, of which kernels are made; ``largest`` are those of the columns."""
-    column = int(largest.argmax())
-    if largest[column] > LARGEST:
+def _refuse_huge(estimator: BaseEstimator, column: int, largest: float) -> None:
+    """Refuse numbers whose squares are infinite, of which kernels are made; ``column`` has the largest of them."""
+    if largest > LARGEST:
         names = vars(estimator).get("feature_names_in_")
         name = column if names is None else names[column]
         raise ValueError(
-            f"column {name!r} of X holds {largest[column]:.3g}, too large for squares in float64; divide the column by "
+            f"column {name!r} of X holds {largest:.3g}, too large for squares in float64; divide the column by "
             "a constant, or put sklearn.preprocessing.StandardScaler before the estimator"
         )
 

@@ -47,10 +47,20 @@ class RandomFourier(BaseEstimator):
             raise ValueError(
                 f"kernel={kernel!r} has no spectrum to sample; expansion RandomFourier needs rbf, laplacian or matern"
             )
-        points: Points = gram.row_points.data
-        frequencies = kernel.sample_frequencies(rng, points.shape[1], self.n_terms)
+        points: Points = gram.row_matrix() if isinstance(gram, SparseGram) else gram.row_points.data
+        frequencies = self._frequencies(kernel, points.shape[1], rng)
         phases = rng.uniform(0.0, 2.0 * np.pi, self.n_terms)
         return FourierGram(kernel, points, frequencies, phases, self.n_terms, gram.placement, gram.budget)
+
+    def _frequencies(self, kernel: SpectralKernel, n_features: int, rng: np.random.Generator) -> Floats:
+        try:
+            return kernel.sample_frequencies(rng, n_features, self.n_terms)
+        except MemoryError as error:
+            raise ValueError(
+                f"n_terms={self.n_terms} of RandomFourier on {n_features:,} features are "
+                f"{8e-9 * n_features * self.n_terms:,.0f} GB of frequencies, more than there is; set "
+                "expansion='empirical', or hash the features to fewer columns"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -131,11 +141,13 @@ class FourierGram(Unpruned):
         frequencies, phases, n_drawn = values["frequencies"], values["phases"], values["n_drawn"]
         require_array(phases, "a phase per term", "float64")
         require_array(frequencies, "a frequency per feature and term", "float64", ndim=2)
-        require(frequencies.shape == (placement.scale.size, len(phases)), "a frequency per feature and term")
+        require(frequencies.shape == (placement.n_features, len(phases)), "a frequency per feature and term")
         require(type(n_drawn) is int and len(phases) <= n_drawn < 2**62, "as many terms as were drawn")
         require(type(values["sparse"]) is bool, "whether they are sparse")
-        nothing = np.empty((0, placement.scale.size), dtype=placement.dtype)
+        nothing = np.empty((0, placement.n_features), dtype=placement.dtype)
         points = sparse.csr_array(nothing) if values["sparse"] else nothing
+        if values["sparse"]:  # files of format 1 have a centre that sparse points never had
+            placement = replace(placement, center=None)
         return FourierGram(kernel, points, frequencies, phases, n_drawn, placement, budget)
 
 

@@ -10,7 +10,7 @@ run       neighbouring points, at most 96, with a bounding box; runs that the ke
 group     16 columns (8 in float64) side by side, packed feature by feature in lines of 64 bytes
 strip     kernel values of 6 rows with some groups; it never leaves the first-level cache
 tile      the part of a strip with one group; it is summed up in registers
-table     sparse columns spread out over all features, which sparse rows walk over
+table     sparse columns spread out over the features that they have, which sparse rows walk over
 slab      features that they walk over at a time
 ========= ================================================================================================
 """

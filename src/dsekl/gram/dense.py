@@ -148,7 +148,7 @@ class DenseGram:
         """Return what ``to_values`` described."""
         placement, data, leaf, norms = Placement.from_values(values), values["data"], values["leaf"], values["norms"]
         require(isinstance(data, np.ndarray) and data.dtype == placement.dtype, "points of the kernel's type")
-        require(data.ndim == 2 and data.shape[1] == placement.scale.size, "points with one column per feature")
+        require(data.ndim == 2 and data.shape[1] == placement.n_features, "points with one column per feature")
         require_array(leaf, "leaves", "int64")
         require_array(norms, "norms of the kernel's type", placement.dtype)
         require(norms.shape == leaf.shape == data.shape[:1], "one norm and one leaf per point")
@@ -171,7 +171,7 @@ class DenseGram:
     def _packed(self, cols: Indices) -> Iterator[tuple[DenseColumns, slice]]:
         """Yield as many columns at a time as the budget holds twice, raw and packed, and which of ``cols`` they are."""
         indices = np.arange(self.n_terms)[cols] if isinstance(cols, slice) else cols
-        point_bytes = self._item_bytes * max(1, self.placement.scale.size)
+        point_bytes = self._item_bytes * max(1, self.placement.n_features)
         for part in chunks(len(indices), max(1024, self.budget // (2 * point_bytes))):
             yield DenseColumns(self, indices[part]), part
 

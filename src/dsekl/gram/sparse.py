@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from dsekl.compiled import pointer, profile_signature
 from dsekl.kernels import Pairwise, VectorKernel
-from dsekl.rows import ArrayRows, CsrRows, Rows
+from dsekl.rows import ArrayRows, CsrRows, Rows, StoredRows
 from dsekl.workers import ALONE, Workers, chunks
 
 from .gram import Array, Floats, Indices, Values, count, require, require_array
-from .loops.walk import (
-    COMPARE,
-    FEWEST_ENTRIES,
-    SLAB_FEATURES,
-    comparison_signature,
-    multiply_for,
-    slab_starts,
-    table_width,
-)
-from .placement import Placement, refuse_overflow
+from .loops.walk import COMPARE, comparison_signature, multiply_for, table_width
+from .placement import Placement
+from .sparse_points import Features, SparsePoints, norms_of
+from .tables import Part, parts
 
 FEWEST_ROWS_A_TASK = 512
 """Each task spreads all columns into a table of its own, which few rows would not pay for."""
@@ -51,54 +44,13 @@ def mostly_empty(kernel: VectorKernel, rows: ArrayRows) -> bool:
     return bool(np.count_nonzero(some) <= MOST_FILLED * some.size and offset <= MOST_OFFSET)
 
 
-def _norms(data: sparse.csr_array, pairwise: Pairwise) -> Array:
-    match pairwise:
-        case Pairwise.SQUARED_DISTANCE:
-            norms = data.multiply(data).sum(axis=1)
-        case Pairwise.MANHATTAN | Pairwise.CHI_SQUARED:
-            norms = abs(data).sum(axis=1)
-        case _:
-            norms = np.zeros(data.shape[0])
-    return np.asarray(norms, dtype=data.dtype).reshape(-1)
-
-
-@dataclass(frozen=True)
-class SparsePoints:
-    """Placed points as CSR, with what each point gives against an empty one."""
-
-    data: sparse.csr_array
-    norms: Array
-
-    @staticmethod
-    def of(data: sparse.csr_array, pairwise: Pairwise) -> SparsePoints:
-        norms = _norms(data, pairwise)
-        refuse_overflow(norms)
-        return SparsePoints(data, norms)
-
-    def take(self, indices: Indices) -> SparsePoints:
-        if isinstance(indices, slice) and indices == slice(None):
-            return self
-        return SparsePoints(self.data[indices], np.ascontiguousarray(self.norms[indices]))
-
-    @cached_property
-    def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """Starts (n, n_slabs + 1) of the points' entries, slab by slab, the entries' features and values, the norms."""
-        features = self.data.indices.astype(np.int32, copy=False)
-        n_slabs = min(-(-self.data.shape[1] // SLAB_FEATURES), self.data.nnz // (FEWEST_ENTRIES * max(1, len(self))))
-        first_features = np.linspace(0, self.data.shape[1], max(1, n_slabs), endpoint=False, dtype=np.int32)
-        starts = slab_starts(self.data.indptr.astype(np.int64, copy=False), features, first_features)
-        return starts, features, self.data.data, self.norms
-
-    def __len__(self) -> int:
-        return int(self.data.shape[0])
-
-
 @dataclass(frozen=True)
 class SparseGram:
-    """The kernel matrix between two sets of sparse points."""
+    """The kernel matrix between two sets of sparse points, whose features are numbered by those of the columns."""
 
     kernel: VectorKernel
     placement: Placement
+    features: Features
     row_points: SparsePoints
     col_points: SparsePoints
     budget: int
@@ -114,9 +66,11 @@ class SparseGram:
         workers: Workers,
     ) -> SparseGram:
         """Return the gram of raw rows with themselves."""
-        placement = Placement.of(kernel, gamma, rows, dtype)
-        points = SparsePoints.of(placement.sparse(rows), kernel.pairwise)
-        return SparseGram(kernel, placement, points, points, budget, workers)
+        placement = Placement.of_sparse(kernel, gamma, rows, dtype)
+        data = placement.sparse(rows)
+        features = Features.of(data)
+        points = SparsePoints.of(data, kernel.pairwise, features)
+        return SparseGram(kernel, placement, features, points, points, budget, workers)
 
     @property
     def n_rows(self) -> int:
@@ -165,9 +119,12 @@ class SparseGram:
         return max(1, self.budget // (n_cols * 8))
 
     def at(self, rows: Rows) -> SparseGram:
+        if isinstance(rows, StoredRows):  # a prediction's part, few enough to be held
+            rows = ArrayRows(rows.dense(slice(None)))
         if not isinstance(rows, ArrayRows | CsrRows):
             raise TypeError(f"kernel={self.kernel!r} takes rows of numbers, not {type(rows).__name__}")
-        return replace(self, row_points=SparsePoints.of(self.placement.sparse(rows), self.kernel.pairwise))
+        points = SparsePoints.of(self.placement.sparse(rows), self.kernel.pairwise, self.features)
+        return replace(self, row_points=points)
 
     def with_rows(self, rows: Indices) -> SparseGram:
         return replace(self, row_points=self.row_points.take(rows))
@@ -184,15 +141,20 @@ class SparseGram:
     def with_workers(self, workers: Workers) -> SparseGram:
         return replace(self, workers=workers)
 
+    def row_matrix(self) -> sparse.csr_array:
+        """Return the row points of a symmetric gram with all features of X."""
+        return self.features.original(self.row_points.data)
+
     def to_values(self) -> Values:
-        csr, norms = self.col_points.data, self.col_points.norms
+        csr, norms = self.features.original(self.col_points.data), self.col_points.norms
         points = {"entries": csr.data, "features": csr.indices, "starts": csr.indptr, "norms": norms}
         return {"kind": "sparse", **points, **self.placement.to_values(), "budget": self.budget}
 
     @staticmethod
     def from_values(kernel: VectorKernel, values: Values, budget: int) -> SparseGram:
         """Return what ``to_values`` described."""
-        placement, entries = Placement.from_values(values), values["entries"]
+        # Files of format 1 have the centre of dense rows that are mostly zero, which their points never had.
+        placement, entries = replace(Placement.from_values(values), center=None, reshaping=None), values["entries"]
         features, starts, norms = values["features"], values["starts"], values["norms"]
         require_array(entries, "entries of the kernel's type", placement.dtype)
         require(all(isinstance(part, np.ndarray) for part in (features, starts)), "places of entries")
@@ -200,13 +162,14 @@ class SparseGram:
         require(features.ndim == starts.ndim == 1 and len(starts) > 0, "places of entries")
         require_array(norms, "norms of the kernel's type", placement.dtype)
         require(kernel.pairwise is not Pairwise.CHI_SQUARED or entries.min(initial=0) >= 0, "no negative entries")
-        rows = sparse.csr_array((entries, features, starts), shape=(len(starts) - 1, placement.scale.size))
+        rows = sparse.csr_array((entries, features, starts), shape=(len(starts) - 1, placement.n_features))
         rows.check_format(full_check=True)
         require(rows.has_canonical_format, "entries in order")
         require(norms.shape == rows.shape[:1], "one norm per point")
-        require(np.allclose(norms, _norms(rows, kernel.pairwise), rtol=1e-3), "the norms of its points")
-        points = SparsePoints(rows, norms)
-        return SparseGram(kernel, placement, points.take(slice(0)), points, budget, ALONE)
+        require(np.allclose(norms, norms_of(rows, kernel.pairwise), rtol=1e-3), "the norms of its points")
+        known = Features.of(rows)
+        points = SparsePoints(known.numbered(rows), norms)
+        return SparseGram(kernel, placement, known, points.take(slice(0)), points, budget, ALONE)
 
 
 class SparseColumns:
@@ -236,15 +199,29 @@ class SparseColumns:
         return out
 
     def _run(self, points: SparsePoints, V: Array, out: Array) -> None:
+        gram, (starts, features, _, _) = self._gram, self._points.arrays
+        row_features = points.arrays[1]
+        for part in parts(row_features, starts, features, gram.features.count, gram.placement.dtype, gram.budget):
+            self._run_part(part, points, V, out)
+
+    def _run_part(self, part: Part, points: SparsePoints, V: Array, out: Array) -> None:
         gram, dtype = self._gram, self._gram.placement.dtype
         multiply = multiply_for(dtype, out.dtype.name)
         compare = pointer(COMPARE[gram.kernel.pairwise], comparison_signature(dtype))
         profile = pointer(gram.kernel.profile(), profile_signature(dtype))
-        rows, cols, params = points.arrays, self._points.arrays, gram.kernel.params()
+        row_starts, _, row_entries, row_norms = points.arrays
+        col_starts, _, col_entries, col_norms = self._points.arrays
+        rows = (row_starts, part.row_lines, row_entries, row_norms)
+        cols = (col_starts, part.col_lines, col_entries, col_norms)
+        params, n_features = gram.kernel.params(), gram.placement.n_features
 
-        def task(part: slice) -> None:
-            table = np.zeros((gram.placement.scale.size, table_width(dtype)), dtype=dtype)
-            multiply(*rows, part.start, part.stop, *cols, table, compare, profile, params, V, out)
+        def task(some: slice) -> None:
+            table = np.zeros((part.n_lines, table_width(dtype)), dtype=dtype)
+            multiply(
+                *rows, some.start, some.stop, *cols, part.begin, part.end, n_features,
+                table, compare, profile, params, V, out,
+            )  # fmt: skip
 
-        rows_a_task = max(FEWEST_ROWS_A_TASK, -(-len(points) // (4 * gram.workers.count)))
-        gram.workers.map(task, chunks(len(points), rows_a_task))
+        at_once = part.tables_within(gram.budget)
+        n_tasks = 4 * gram.workers.count if at_once >= gram.workers.count else at_once
+        gram.workers.map(task, chunks(len(points), max(FEWEST_ROWS_A_TASK, -(-len(points) // n_tasks))))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from dsekl.rows import NumberRows, as_rows
+from dsekl.rows import CsrRows, NumberRows, as_rows
 
 from .kernel import Pairwise
 
@@ -29,8 +30,12 @@ def median_gamma(X: ArrayLike | NumberRows, pairwise: Pairwise, rng: np.random.G
     rows = as_rows(X)
     n_pairs = max(100, min(N_PAIRS, MOST_ENTRIES // rows.n_features))
     left, right = rng.integers(0, len(rows), (2, n_pairs))
-    a, b = rows.dense(left).astype(np.float64), rows.dense(right).astype(np.float64)
-    median = float(np.median(_distances(a, b, pairwise)[left != right])) if len(rows) > 1 else 0.0
+    if isinstance(rows, CsrRows) and n_pairs * rows.n_features > MOST_ENTRIES:
+        distances = _sparse_distances(rows.values[left], rows.values[right], pairwise)
+    else:
+        a, b = rows.dense(left).astype(np.float64), rows.dense(right).astype(np.float64)
+        distances = _distances(a, b, pairwise)
+    median = float(np.median(distances[left != right])) if len(rows) > 1 else 0.0
     return 1.0 / median if median > 0 else 1.0
 
 
@@ -44,3 +49,18 @@ def _distances(a: NDArray[np.float64], b: NDArray[np.float64], pairwise: Pairwis
         case _:
             distances = ((a - b) ** 2).sum(axis=1)
     return np.asarray(distances, dtype=np.float64)
+
+
+def _sparse_distances(a: sparse.csr_array, b: sparse.csr_array, pairwise: Pairwise) -> NDArray[np.float64]:
+    """Return the same as ``_distances``, for rows that are too wide to be dense."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    for rows in (a, b):
+        rows.sum_duplicates()  # on others, SciPy's sums take as much memory as rows are wide
+    parts = difference = abs(a - b)
+    if pairwise is not Pairwise.MANHATTAN:
+        parts = difference.multiply(difference)
+    if pairwise is Pairwise.CHI_SQUARED:
+        total = a + b
+        total.data = 1.0 / total.data  # sums of 0 are no entries
+        parts = parts.multiply(total)
+    return np.asarray(parts.sum(axis=1), dtype=np.float64).reshape(-1)

@@ -235,11 +235,10 @@ def unequal_scales(rows: NumberRows) -> tuple[int, int, float] | None:
 
     Ranges, not deviations: a rare one-hot code varies little, but is in the same unit as a frequent one.
     """
-    lowest, highest = rows.ranges(SCALE_ROWS)
-    scales = np.asarray(highest, dtype=np.float64) - lowest
+    columns, scales = rows.ranges(SCALE_ROWS)
     varying = np.flatnonzero(scales > 0)
     if len(varying) < 2:
         return None
     large, small = varying[scales[varying].argmax()], varying[scales[varying].argmin()]
     ratio = float(scales[large] / scales[small])
-    return (int(large), int(small), ratio) if ratio > SCALE_RATIO else None
+    return (int(columns[large]), int(columns[small]), ratio) if ratio > SCALE_RATIO else None

@@ -47,7 +47,7 @@ def n_features(gram: Gram) -> int | None:
     """Return how many features the rows of a detached gram have; None where they are objects."""
     match gram:
         case DenseGram() | SparseGram() | FourierGram():
-            return int(gram.placement.scale.size)
+            return gram.placement.n_features
         case BlockwiseGram(source=PrecomputedBlocks() as source):
             return int(source.matrix.shape[1])
     return None
@@ -70,8 +70,9 @@ def check_sizes(model: Model, gamma: float | NDArray[np.float64] | None) -> None
 def _largest_value(gram: DenseGram | SparseGram | FourierGram) -> float:
     """Return what kernel values are at most, at the model's own points and at the row of zeros, in its type."""
     placement = gram.placement
-    zero = placement.dense(np.zeros((1, placement.scale.size)))
-    far = np.square(zero).sum()
+    far = 0.0
+    if placement.center is not None or placement.reshaping is not None:
+        far = np.square(placement.dense(np.zeros((1, placement.n_features)))).sum()
     if isinstance(gram, FourierGram):
         return 1.0 if np.isfinite(far) and np.isfinite(np.square(gram.frequencies).sum()) else np.inf
     norms = gram.col_points.norms

@@ -20,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 
 from dsekl.atomic import replacing
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format that is written; all versions up to it can be read."""
 
 MOST_HEADER = 2**25

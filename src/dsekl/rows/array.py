@@ -67,18 +67,19 @@ class InChunks:
         # Sums over columns depend on how the numbers lie in memory.
         return np.ascontiguousarray(self[:: -(-self.shape[0] // most_rows)])
 
-    def ranges(self, most_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def ranges(self, most_rows: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         some = self.sample(most_rows)
-        return some.min(axis=0), some.max(axis=0)
+        return np.arange(self.shape[1]), np.asarray(some.max(axis=0), dtype=np.float64) - some.min(axis=0)
 
     def lowest(self) -> float:
         return float(min(rows.min() for _, rows in self.chunks()))
 
-    def largest(self) -> NDArray[np.float64]:
+    def largest(self) -> tuple[int, float]:
         largest = np.zeros(self.shape[1])
         for _, rows in self.chunks():
             np.maximum(largest, np.maximum(rows.max(axis=0), -rows.min(axis=0)), out=largest)
-        return largest
+        column = int(largest.argmax())
+        return column, float(largest[column])
 
     def digest(self) -> str:
         return digest(self)

@@ -1,4 +1,4 @@
-"""Sparse rows."""
+"""Sparse rows. Nothing here is as long as a row is wide, since a file of few entries may have an index of 1e8."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from scipy import sparse
 
 from .digest import digest
 from .rows import Indices
+
+
+def occupied(X: sparse.csr_array) -> tuple[NDArray[Any], sparse.csr_array]:
+    """Return columns of X, ascending and no more than it has entries, and X in these alone; the others are empty."""
+    if X.shape[1] <= X.nnz:
+        return np.arange(X.shape[1]), X
+    columns, places = np.unique(X.indices, return_inverse=True)
+    return columns, sparse.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +46,29 @@ class CsrRows:
         return np.asarray(self.values[places].toarray())
 
     def variance(self) -> float:
-        mean = self.values.mean()
-        return float(self.values.multiply(self.values).mean() - mean * mean)
+        X = self.values
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        share = 1.0 / (X.shape[0] * X.shape[1])
+        mean = (X.data * share).sum()
+        return float((X.multiply(X).data * share).sum() - mean * mean)
 
-    def ranges(self, most_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        some = self.values[:: -(-len(self) // most_rows)]
-        return some.min(axis=0).toarray().reshape(-1), some.max(axis=0).toarray().reshape(-1)
+    def ranges(self, most_rows: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        columns, some = occupied(self.values[:: -(-len(self) // most_rows)])
+        if not len(columns):
+            return columns, np.empty(0)
+        lowest, highest = (extreme(axis=0).toarray().reshape(-1) for extreme in (some.min, some.max))
+        return columns, np.asarray(highest, dtype=np.float64) - lowest
 
     def lowest(self) -> float:
         return float(self.values.min())
 
-    def largest(self) -> NDArray[np.float64]:
-        return np.asarray(abs(self.values).max(axis=0).toarray().reshape(-1), dtype=np.float64)
+    def largest(self) -> tuple[int, float]:
+        if not self.values.nnz:
+            return 0, 0.0
+        entry = int(np.abs(self.values.data).argmax())
+        return int(self.values.indices[entry]), float(abs(self.values.data[entry]))
 
     def digest(self) -> str:
         return digest(self.values)

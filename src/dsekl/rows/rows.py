@@ -43,11 +43,14 @@ class NumberRows(Rows, Protocol):
     def variance(self) -> float:
         """Return the variance of all entries."""
 
-    def ranges(self, most_rows: int) -> tuple[Array, Array]:
-        """Return the least and the greatest entry of each column, in at most so many evenly spaced rows."""
+    def ranges(self, most_rows: int) -> tuple[Array, NDArray[np.float64]]:
+        """Return columns, ascending, and their greatest less their least entry, in at most so many evenly spaced rows.
 
-    def largest(self) -> NDArray[np.float64]:
-        """Return the largest absolute value of each column."""
+        Columns that are left out are 0 in these rows.
+        """
+
+    def largest(self) -> tuple[int, float]:
+        """Return the largest absolute value, and the column that it is in before it."""
 
     def lowest(self) -> float:
         """Return the least entry of all."""

@@ -27,6 +27,7 @@ from dsekl.blas import one_blas_thread
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import digest
+from dsekl.rows.csr import occupied
 from dsekl.search import Region, draw_regions, draw_splits, region_rows
 from dsekl.workers import Threads
 
@@ -233,8 +234,9 @@ class _Search:
         scale = np.broadcast_to(self.bases[0].gammas[0] ** kernel.gamma_power, self.X.shape[1])
         if self.X.shape[1] <= TREE_COLUMNS and not sparse.issparse(self.X):
             return np.asarray(self.X * scale, dtype=np.float32)
-        mixtures = self.rng.standard_normal((self.X.shape[1], TREE_COLUMNS)) * scale[:, None]
-        return np.asarray(self.X @ mixtures, dtype=np.float32)
+        columns, X = occupied(sparse.csr_array(self.X)) if sparse.issparse(self.X) else (slice(None), self.X)
+        mixtures = self.rng.standard_normal((X.shape[1], TREE_COLUMNS)) * scale[columns, None]
+        return np.asarray(X @ mixtures, dtype=np.float32)
 
 
 def _named(estimator: Estimator) -> Estimator:

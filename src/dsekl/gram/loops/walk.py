@@ -126,8 +126,9 @@ def _walk_chi_squared(
 
 @njit(cache=True, nogil=True)
 def _compare_dot(
-    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
-) -> None:
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, n_features: Any,
+    table: Any, norms: Any, strip: Any,
+) -> None:  # fmt: skip
     strip[:] = 0.0
     for slab in range(starts.shape[1] - 1):
         for r in range(STRIP_ROWS):
@@ -137,11 +138,12 @@ def _compare_dot(
 
 @njit(cache=True, nogil=True)
 def _compare_squared_distance(
-    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
-) -> None:
-    _compare_dot(starts, features, entries, row_norms, first, end, table, norms, strip)
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, n_features: Any,
+    table: Any, norms: Any, strip: Any,
+) -> None:  # fmt: skip
+    _compare_dot(starts, features, entries, row_norms, first, end, n_features, table, norms, strip)
     for r in range(STRIP_ROWS):
-        distances_from_dots(strip[r], row_norms[min(first + r, end - 1)], norms, table.shape[0])
+        distances_from_dots(strip[r], row_norms[min(first + r, end - 1)], norms, n_features)
 
 
 @njit(cache=True, nogil=True)
@@ -154,8 +156,9 @@ def _not_below_zero(strip: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _compare_manhattan(
-    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
-) -> None:
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, n_features: Any,
+    table: Any, norms: Any, strip: Any,
+) -> None:  # fmt: skip
     strip[:] = norms
     for slab in range(starts.shape[1] - 1):
         for r in range(STRIP_ROWS):
@@ -166,8 +169,9 @@ def _compare_manhattan(
 
 @njit(cache=True, nogil=True)
 def _compare_chi_squared(
-    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, table: Any, norms: Any, strip: Any
-) -> None:
+    starts: Any, features: Any, entries: Any, row_norms: Any, first: Any, end: Any, n_features: Any,
+    table: Any, norms: Any, strip: Any,
+) -> None:  # fmt: skip
     strip[:] = norms
     for slab in range(starts.shape[1] - 1):
         for r in range(STRIP_ROWS):
@@ -199,10 +203,34 @@ def slab_starts(ptr: Any, features: Any, first_features: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _spread_columns(starts: Any, features: Any, entries: Any, first: Any, table: Any) -> None:
+def table_ends(starts: Any, features: Any, n_features: Any, width: Any, most: Any) -> Any:
+    """Return the ends of parts of the columns with at most so many features.
+
+    A part is a multiple of ``width`` columns, if so many columns have few enough features, and one column at the least.
+    """
+    part_of = np.full(n_features, -1, dtype=np.int64)
+    ends = np.empty(starts.shape[0] + 1, dtype=np.int64)
+    n_parts, begin, j, found = 0, 0, 0, 0
+    while j < starts.shape[0]:
+        for at in range(starts[j, 0], starts[j, -1]):
+            if part_of[features[at]] != n_parts:
+                part_of[features[at]] = n_parts
+                found += 1
+        j += 1
+        if found > most and j - begin > 1:
+            fitting = j - 1 - begin
+            j = begin + max(fitting // width * width, min(fitting, width))
+            ends[n_parts] = begin = j
+            n_parts, found = n_parts + 1, 0
+    ends[n_parts] = j
+    return ends[: n_parts + (j > begin)]
+
+
+@njit(cache=True, nogil=True)
+def _spread_columns(starts: Any, features: Any, entries: Any, first: Any, end: Any, table: Any) -> None:
     """Write columns from ``first`` on into the table; past the last column it repeats, so every lane is real."""
     for lane in range(table.shape[1]):
-        j = min(first + lane, starts.shape[0] - 1)
+        j = min(first + lane, end - 1)
         for at in range(starts[j, 0], starts[j, -1]):
             table[features[at], lane] = entries[at]
 
@@ -216,25 +244,31 @@ def _clear_columns(starts: Any, features: Any, first: Any, last: Any, table: Any
 @njit(cache=True, nogil=True)
 def _multiply(
     row_starts: Any, row_features: Any, row_entries: Any, row_norms: Any, begin: Any, end: Any,
-    col_starts: Any, col_features: Any, col_entries: Any, col_norms: Any,
-    table: Any, compare: Any, profile: Any, params: Any, V: Any, out: Any,
+    col_starts: Any, col_features: Any, col_entries: Any, col_norms: Any, begin_col: Any, end_col: Any,
+    n_features: Any, table: Any, compare: Any, profile: Any, params: Any, V: Any, out: Any,
 ) -> None:  # fmt: skip
-    """``out[begin:end] += K(rows begin..end, cols) @ V.T``; for an empty ``V``, ``out[begin:end] = K(rows, cols)``."""
-    n_cols, width = col_starts.shape[0], table.shape[1]
+    """Add ``K(rows begin..end, cols begin_col..end_col) @ V.T`` to ``out``; for an empty ``V``, write K into it.
+
+    ``n_features`` is how many there are in X, by which rounding is judged; the features of entries are lines of the
+    table.
+    """
+    width = table.shape[1]
     strip = np.empty((STRIP_ROWS, width), dtype=row_entries.dtype)
     norms = np.empty(width, dtype=row_entries.dtype)
     weights = np.zeros((V.shape[0], width), dtype=row_entries.dtype)
-    for first_col in range(0, n_cols, width):
-        last_col = min(n_cols, first_col + width)
-        _spread_columns(col_starts, col_features, col_entries, first_col, table)
+    for first_col in range(begin_col, end_col, width):
+        last_col = min(end_col, first_col + width)
+        _spread_columns(col_starts, col_features, col_entries, first_col, end_col, table)
         for lane in range(width):
-            norms[lane] = col_norms[min(first_col + lane, n_cols - 1)]
+            norms[lane] = col_norms[min(first_col + lane, end_col - 1)]
         weights[:, : last_col - first_col] = V[:, first_col:last_col]
         weights[:, last_col - first_col :] = 0.0
         packed = pack_weights(weights, width // TABLE_LINES)
         sums = np.empty((TILE_ROWS, packed.shape[0] * packed.shape[2]), dtype=strip.dtype)
         for first in range(begin, end, STRIP_ROWS):
-            compare(row_starts, row_features, row_entries, row_norms, first, end, table, norms, strip)
+            compare(
+                row_starts, row_features, row_entries, row_norms, first, end, n_features, table, norms, strip,
+            )  # fmt: skip
             profile(strip, params)
             if V.shape[0] == 0:
                 for r in range(min(STRIP_ROWS, end - first)):
@@ -251,9 +285,9 @@ def _points_types(dtype: str) -> list[Any]:
 
 
 def comparison_signature(dtype: str) -> Any:
-    """``compare(starts, features, entries, row_norms, first, end, table, norms, strip)``."""
+    """``compare(starts, features, entries, row_norms, first, end, n_features, table, norms, strip)``."""
     number = NUMBER[dtype]
-    return void(*_points_types(dtype), intp, intp, matrix(number), vector(number), matrix(number))
+    return void(*_points_types(dtype), intp, intp, intp, matrix(number), vector(number), matrix(number))
 
 
 def multiply_for(dtype: str, out_dtype: str) -> Any:
@@ -262,6 +296,6 @@ def multiply_for(dtype: str, out_dtype: str) -> Any:
     functions = [types.FunctionType(comparison_signature(dtype)), types.FunctionType(profile_signature(dtype))]
     return compiled(
         _multiply,
-        void(*points, intp, intp, *points, matrix(number), *functions, vector(float64), matrix(number),
-             matrix(NUMBER[out_dtype])),
+        void(*points, intp, intp, *points, intp, intp, intp, matrix(number), *functions, vector(float64),
+             matrix(number), matrix(NUMBER[out_dtype])),
     )  # fmt: skip

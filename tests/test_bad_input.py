@@ -96,7 +96,7 @@ def test_data_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(ValueError, match="Sample weights must contain at least one non-zero"):
         DSEKLClassifier().fit(X, y, sample_weight=np.zeros(100))
     with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
-        DSEKLClassifier(max_epochs=1).fit(X, y).predict(np.zeros((1, 3)))
+        DSEKLClassifier().fit(X, y).predict(np.zeros((1, 3)))
     with pytest.raises(ValueError, match="minimum of 2"):
         DSEKLRegressor().fit(X[:1], y[:1])
 
@@ -110,17 +110,17 @@ def test_more_cols_than_points_are_clipped() -> None:
 def test_columns_of_very_different_scale_give_one_warning_that_suggests_a_scaler() -> None:
     uneven = X * [1.0, 5000.0]
     with pytest.warns(UserWarning, match="column 1 varies") as caught:
-        DSEKLClassifier(max_epochs=1, gamma="scale").fit(uneven, y)
+        DSEKLClassifier(gamma="scale").fit(uneven, y)
     assert len(caught) == 1
     assert "gamma='learn'" in str(caught[0].message)
     assert "StandardScaler" in str(caught[0].message)
-    DSEKLClassifier(max_epochs=1, gamma="learn").fit(uneven, y)
-    DSEKLClassifier(max_epochs=1, gamma=[1.0, 1e-7]).fit(uneven, y)
-    DSEKLClassifier(max_epochs=1, gamma="scale").fit(X * [1.0, 500.0], y)
+    DSEKLClassifier(gamma="learn").fit(uneven, y)
+    DSEKLClassifier(gamma=[1.0, 1e-7]).fit(uneven, y)
+    DSEKLClassifier(gamma="scale").fit(X * [1.0, 500.0], y)
 
 
 def test_warm_start_refuses_other_data() -> None:
-    model = DSEKLClassifier(max_epochs=1, warm_start=True).fit(X, y)
+    model = DSEKLClassifier(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match=r"warm_start=True goes on from 100 rows .* 50 rows"):
         model.fit(X[:50], y[:50])
 

@@ -36,8 +36,9 @@ def wrong(y: Any, f: Any) -> Any:
 def test_a_machine_fitted_to_examples_says_what_the_estimator_says(solver: Any, gamma: Any) -> None:
     machine = Machine(RBF(), losses.Hinge(), gamma, solver=solver)
     run = Run(seed_of(0), Stopping(max_epochs=20), Threads(2))
-    fitted = fit(machine, Examples.of(as_rows(X), TARGETS, errors=wrong), run)
-    estimator = DSEKLClassifier(gamma=gamma, solver=solver, max_epochs=20, random_state=0).fit(X, y)
+    fitted = fit(machine, Examples.of(as_rows(X), TARGETS, errors=wrong, classes=(y > 0).astype(np.intp)), run)
+    named = dict(kernel="rbf", loss="hinge", gamma=gamma, solver=solver)
+    estimator = DSEKLClassifier(**named, max_epochs=20, random_state=0).fit(X, y)
     found = fitted.model.evaluate(as_rows(QUERIES))
     np.testing.assert_array_equal(found[:, 0], estimator.decision_function(QUERIES))
     np.testing.assert_array_equal(fitted.model.evaluate(as_rows(QUERIES), Threads(2), budget=1), found)

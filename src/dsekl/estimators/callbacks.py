@@ -55,7 +55,7 @@ class Report:
 
 
 class Listeners:
-    """All that listens to one fit."""
+    """All that listens to one fit, which begins when they are made."""
 
     def __init__(
         self,
@@ -79,11 +79,7 @@ class Listeners:
         self._epoch: Any = None
         if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
             self._fit = estimator._init_callback_context(max_subtasks=estimator.max_epochs)
-
-    def before_fit(self) -> None:
-        """Tell scikit-learn's callbacks that the fit begins."""
-        if self._fit is not None:
-            self._fit.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def before_epoch(self) -> None:
         """Tell scikit-learn's callbacks that an epoch begins."""

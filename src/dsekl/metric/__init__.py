@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import Kernel
 from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
@@ -24,7 +23,7 @@ from .data import Data, Options, Stages
 from .scales import deviations
 from .search import Search
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "can_learn", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -43,11 +42,6 @@ class Choice:
     loss: str
     reshaping: Reshaping | None
     error: float
-
-
-def can_learn(kernel: Kernel) -> bool:
-    """Tell whether the kernel depends on weighted distances alone."""
-    return kernel.pairwise.is_distance and kernel.gamma_power > 0
 
 
 def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Callable[[float], None]) -> Choice:

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
-from dsekl.expansions import Empirical
 from dsekl.kernels import VectorKernel
 from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
-from dsekl.solvers import Problem
 
 from .examples import Examples
 from .importances import importances
-from .machine import Machine
+from .machine import CHOSEN_KERNELS, CHOSEN_LOSSES, Machine
 from .model import Model
 from .storage import check_sizes
 
@@ -60,9 +58,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     yet.
     """
     rng = np.random.default_rng(run.seed)
-    examples, held_out = examples.weighted(), None
-    if run.stopping.validation_fraction is not None:
-        examples, held_out = examples.split(run.stopping.validation_fraction, rng)
+    examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = machine.settle(examples.for_search(), run, rng)
         run.stages = {}  # once all is settled, what led there is of no use
@@ -72,19 +68,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     with run.blaming_its_file():
         if run.file is not None:
             _check_settled(machine, settled)
-        machine = machine.settled_as(settled)
-        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
-    examples = examples.in_order(kernel_matrix.order)
-    problem = Problem(
-        machine.expansion.expand(kernel_matrix, rng),
-        examples.targets,
-        examples.weights,
-        machine.usual_loss,
-        settled.C if machine.C is None else machine.C,
-        run.workers,
-        run.stopping.tol,
-        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers, settled.reshaping),
-    )
+        problem, examples = machine.problem(examples, settled, run, rng)
     state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
@@ -93,7 +77,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     def fitted() -> Fitted:
         coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
         model, kept = Model.of(problem.gram, coef)
-        own_rows = isinstance(machine.expansion, Empirical)
+        own_rows = machine.all_points
         return Fitted(
             model,
             problem.C,
@@ -130,9 +114,13 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
 
 def _check_settled(machine: Machine, settled: Settled) -> None:
     """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
-    for part, found in ((machine.kernel, settled.kernel), (machine.loss, settled.loss)):
-        if part is not None and found is not None:
-            raise ValueError(f"what was settled has {found!r}, and the machine has {part!r}")
+    for part, found, known in (
+        (machine.kernel, settled.kernel, CHOSEN_KERNELS),
+        (machine.loss, settled.loss, CHOSEN_LOSSES),
+    ):
+        if found is not None and (part is not None or found not in known):
+            wanted = f"one of {', '.join(known)}" if part is None else repr(part)
+            raise ValueError(f"what was settled has {found!r}, and the machine has {wanted}")
     C = 1.0 if machine.C is None else machine.C
     if C != settled.C and not (machine.C is None and settled.metric is not None):
         raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")

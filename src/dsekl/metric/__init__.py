@@ -21,7 +21,6 @@ from .candidates import EQUAL, PARTLY, Candidates
 from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
 from .scales import deviations
-from .search import Search
 
 __all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
 
@@ -64,8 +63,7 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
     kind = champion.kind
-    factor, best_C = Search(data, [], kind, options.C).factor_and_C(champion.found.setting)
-    gamma = kind.gamma(_middle(kind.gammas), factor)
+    gamma, best_C = kind.gamma_and_C(_middle(kind.gammas), champion.found.setting, options.C)
     return Choice(
         gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
     )

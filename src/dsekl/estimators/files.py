@@ -26,8 +26,8 @@ from dsekl.solvers.state import Finite
 from .classifier import DSEKLClassifier
 from .fitted import LABELS, checked_attributes
 from .kernel_estimator import AUTO
-from .regressor import DSEKLRegressor
 from .loaded_parameters import check_object, check_parameters
+from .regressor import DSEKLRegressor
 
 KINDS = {kind.__name__: kind for kind in (DSEKLClassifier, DSEKLRegressor)}
 

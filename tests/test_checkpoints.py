@@ -157,7 +157,7 @@ def test_a_warm_start_on_a_changed_problem_finds_its_optimum(change: str) -> Non
     model.fit(X, labels, sample_weight=weights)
     assert model.stop_reason_ == "tol"
 
-    loss = losses.resolve(model.loss, "classification")
+    loss = losses.resolve(model.loss_, "classification")
     gram = build(RBF(), X, 5.0, "float64")
     problem = Problem(gram, labels.astype(float)[:, None], weights, loss, model.C_)
     coef = np.zeros((1500, 1))

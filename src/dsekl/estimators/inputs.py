@@ -1,4 +1,4 @@
-"""What comes through the estimator's door, checked once; inside, code trusts its input.
+"""What a user gives an estimator, checked once; inside, code trusts its input.
 
 Here it is decided what X is: numbers in an array, in CSR or in a mapped file, objects, or kernel values.
 """

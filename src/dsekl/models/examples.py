@@ -1,4 +1,4 @@
-"""Training data behind the door."""
+"""Training data as a plain value: rows, targets and weights, and where the rows came from."""
 
 from __future__ import annotations
 

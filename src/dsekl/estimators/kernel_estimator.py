@@ -27,11 +27,10 @@ from dsekl.runs import Run, Stopping, resume
 from dsekl.runs.checkpoint import Checkpoint
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
-from dsekl.runs.run import Nobody
 from dsekl.workers import Threads
 
 from . import inputs, saving
-from .callbacks import CallbackSupportMixin, Listeners
+from .callbacks import Listeners, WithCallbacks
 from .labels import decisions
 from .units import NO_UNIT, Unit
 
@@ -54,7 +53,7 @@ OF_ONE_FIT = (
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
 
 
-class KernelEstimator(CallbackSupportMixin, BaseEstimator):
+class KernelEstimator(WithCallbacks, BaseEstimator):
     """A scikit-learn estimator around a plain ``Machine``."""
 
     _roles: ClassVar[dict[str, Role]]
@@ -83,8 +82,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
         machine = self._machine(loss, unit)
         run = self._begin(machine, examples)
-        listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
-        run.watcher, run.units = listeners, unit.figures
+        run.units, listeners = unit.figures, None
+        if self._has_listeners:
+            run.watcher = listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         try:
             fitted = fit(machine, examples, run)
         except FitInterrupted as stop:
@@ -92,7 +92,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             path = None if self.checkpoint is None else Path(self.checkpoint)
             raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, self.warm_start)) from None
         self._set(attributes(fitted))
-        listeners.after_fit()
+        if listeners is not None:
+            listeners.after_fit()
 
     @property
     def _kernel(self) -> Kernel:
@@ -162,9 +163,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if checkpoint is not None:
                 checkpoint.write(run)
             if self.warm_start and run.state is not None:
-                self._run = replace(
-                    run, monitor=None, changed=False, watcher=Nobody(), keep=_forget, keep_if_due=_forget
-                )
+                self._run = replace(run, monitor=None, changed=False, watcher=None, keep=_forget, keep_if_due=_forget)
 
         return keep
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.kernels import VectorKernel
-from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
+from dsekl.runs import Hooks, Interrupted, Monitor, Run, Settled, Validation, optimise
 
 from .examples import Examples
 from .importances import importances
@@ -91,14 +92,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             reason=monitor.reason,
         )
 
-    def after_epoch(record: dict[str, Any]) -> bool:
-        try:
-            return run.watcher.after_epoch(monitor.history, fitted)
-        except BaseException:
-            run.keep(run)
-            raise
-
-    hooks = Hooks(run.watcher.before_epoch, lambda: run.keep_if_due(run), after_epoch)
+    hooks = _hooks(run, monitor, fitted)
     try:
         optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks)
     except Interrupted:
@@ -110,6 +104,22 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         with run.blaming_its_file():
             check_sizes(result.model, None)
     return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
+
+
+def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:
+    """Return what the loop calls: whoever keeps the run, and whoever watches it."""
+    hooks, watcher = Hooks(after_step=lambda: run.keep_if_due(run)), run.watcher
+    if watcher is None:
+        return hooks
+
+    def after_epoch(record: dict[str, Any]) -> bool:
+        try:
+            return watcher.after_epoch(monitor.history, fitted)
+        except BaseException:
+            run.keep(run)
+            raise
+
+    return replace(hooks, before_epoch=watcher.before_epoch, after_epoch=after_epoch)
 
 
 def _check_settled(machine: Machine, settled: Settled) -> None:

@@ -283,7 +283,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-def test_the_rooms_import_what_the_table_says() -> None:
+def test_the_packages_import_what_the_table_says() -> None:
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         package = path.relative_to(SOURCE).parts[0].removesuffix(".py")

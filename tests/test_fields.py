@@ -322,6 +322,8 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("dual", "gamma", in_settled("gamma", 4.0)),
     ("dual", "gamma", in_settled("gamma", -4.0)),
     ("dual", "whole", in_settled("whole", False)),
+    ("dual", "sigmoid", in_settled("kernel", "sigmoid")),
+    ("dual", "epsilon_insensitive", in_settled("loss", "epsilon_insensitive")),
     ("dual", "C", in_state("C", 2.0)),
     ("dual", "epoch", in_state("epoch", -5)),
     ("dual", "epoch", in_state("epoch", 10**15)),

@@ -21,7 +21,9 @@ from dsekl.kernels import Laplacian, Matern
 from dsekl.metric.descent import Learner
 from dsekl.metric.neighbours import neighbour_loss
 from dsekl.metric.scales import deviations
+from dsekl.models import Examples, Machine, fit
 from dsekl.rows import as_rows
+from dsekl.runs import Run
 from dsekl.search import draw_regions, draw_splits
 from dsekl.workers import ALONE, Threads
 
@@ -255,5 +257,9 @@ def test_values_whose_squares_overflow_are_named_by_their_column() -> None:
     X, y = two_of_twenty(200, 0)
     X = X.astype(np.float64)
     X[:, 3] *= 1e200
-    with pytest.raises(ValueError, match="column 3 of X holds .* too large for squares"):
+    with pytest.raises(ValueError, match=r"column 3 of X holds .* too large for squares"):
         DSEKLClassifier(random_state=0).fit(X, y)
+    # Whoever has no estimator in hand is told as well.
+    examples = Examples.of(as_rows(X), np.where(y > 0, 1.0, -1.0)[:, None])
+    with pytest.raises(ValueError, match="column 3 of X has values so far apart"):
+        fit(Machine(None, None), examples, Run(0))

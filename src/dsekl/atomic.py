@@ -51,7 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _flush_folder(target.parent)
+    flush_folder(target.parent)
 
 
 @contextmanager
@@ -125,8 +125,8 @@ def _remove_if_abandoned(draft: Path) -> None:
         os.close(handle)
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make a rename outlast a power cut; where folders cannot be opened, the system does it when it likes."""
+def flush_folder(folder: Path) -> None:
+    """Make names in a folder outlast a power cut; where folders cannot be opened, the system does it when it likes."""
     if os.name == "posix":
         with suppress(PermissionError):
             handle = os.open(folder, os.O_RDONLY)

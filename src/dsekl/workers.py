@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Generic, Protocol, TypeVar
 
+from joblib import effective_n_jobs
+
 __all__ = ["ALONE", "Threads", "Workers", "chunks"]
 
 Item = TypeVar("Item")
@@ -37,6 +39,11 @@ class Threads:
     """Up to ``count`` threads of this process, the calling one among them."""
 
     count: int = 1
+
+    @staticmethod
+    def of(n_jobs: int | None) -> Threads:
+        """Return as many threads as scikit-learn's ``n_jobs`` asks for; all cores for None, as for -1."""
+        return Threads(int(effective_n_jobs(-1 if n_jobs is None else n_jobs)))
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         items = list(items)

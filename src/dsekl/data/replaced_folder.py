@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dsekl.atomic import flush_folder
+
 if os.name == "posix":
     from fcntl import LOCK_EX, LOCK_NB, flock
 
@@ -38,14 +40,14 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         holding = _open_locked(draft)
     try:
         yield draft
-        _flush(draft)
+        flush_folder(draft)
         aside = _take_place(draft, target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     finally:
         _close(holding)
-    _flush(target.parent)
+    flush_folder(target.parent)
     if aside is not None:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -128,14 +130,3 @@ def _is_abandoned(draft: Path) -> bool:
 def _close(handle: int | None) -> None:
     if handle is not None:
         os.close(handle)
-
-
-def _flush(folder: Path) -> None:
-    """Make names in a folder outlast a power cut; where folders cannot be opened, the system does it when it likes."""
-    if os.name == "posix":
-        with suppress(PermissionError):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)

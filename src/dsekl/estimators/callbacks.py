@@ -27,6 +27,18 @@ except ImportError:  # scikit-learn before 1.9
         """Nothing: this scikit-learn has no callbacks."""
 
 
+class WithCallbacks(CallbackSupportMixin):
+    """What scikit-learn's callbacks and those of the parameter ``callbacks`` listen to."""
+
+    @property
+    def _has_scikit_learn_callbacks(self) -> bool:
+        return bool(getattr(self, "_skl_callbacks", None)) or hasattr(self, "_parent_callback_ctx")
+
+    @property
+    def _has_listeners(self) -> bool:
+        return bool(self.callbacks) or self._has_scikit_learn_callbacks
+
+
 @dataclass(frozen=True)
 class Report:
     """What a callback is told.
@@ -55,7 +67,7 @@ class Report:
 
 
 class Listeners:
-    """All that listens to one fit."""
+    """All that listens to one fit, which begins when they are made."""
 
     def __init__(
         self,
@@ -77,13 +89,9 @@ class Listeners:
         self._data: dict[str, object] = {"X": X, "y": y, "metadata": metadata}
         self._fit: Any = None
         self._epoch: Any = None
-        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+        if estimator._has_scikit_learn_callbacks:
             self._fit = estimator._init_callback_context(max_subtasks=estimator.max_epochs)
-
-    def before_fit(self) -> None:
-        """Tell scikit-learn's callbacks that the fit begins."""
-        if self._fit is not None:
-            self._fit.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def before_epoch(self) -> None:
         """Tell scikit-learn's callbacks that an epoch begins."""

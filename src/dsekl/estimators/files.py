@@ -26,8 +26,8 @@ from dsekl.solvers.state import Finite
 from .classifier import DSEKLClassifier
 from .fitted import LABELS, checked_attributes
 from .kernel_estimator import AUTO
+from .loaded_parameters import check_object, check_parameters
 from .regressor import DSEKLRegressor
-from .settings import check_object, check_settings
 
 KINDS = {kind.__name__: kind for kind in (DSEKLClassifier, DSEKLRegressor)}
 
@@ -144,7 +144,7 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
     resolved = _checked_kernel(estimator, attributes)
     gram = storage.from_values(resolved, decoded(header["basis"], arrays, SETTINGS))
     n_features = storage.n_features(gram)
-    check_settings(estimator, n_features)
+    check_parameters(estimator, n_features)
     fitted = checked_attributes(attributes, n_features, gram.n_terms)
     # What was named is among the parameters; files have the rest, and those of 0.1.0 have all among the parameters.
     fitted = {"kernel_": estimator.kernel, "loss_": estimator.loss, **fitted}

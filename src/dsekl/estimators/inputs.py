@@ -1,4 +1,4 @@
-"""What comes through the estimator's door, checked once; inside, code trusts its input.
+"""What a user gives an estimator, checked once; inside, code trusts its input.
 
 Here it is decided what X is: numbers in an array, in CSR or in a mapped file, objects, or kernel values.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, compute_class_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -61,9 +61,10 @@ def training_data(
     kernel: Kernel,
     X: MatrixLike,
     y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
     as_targets: Callable[[ArrayLike], NDArray[Any]],
-) -> tuple[Rows, NDArray[Any]]:
-    """Return X as the kernel can use it, and y as targets."""
+) -> tuple[Rows, NDArray[Any], NDArray[np.float64]]:
+    """Return X as the kernel can use it, y as targets, and one weight per row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
     rows: Rows
@@ -82,7 +83,7 @@ def training_data(
         _refuse_tiny(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)
-    return rows, targets
+    return rows, targets, _row_weights(sample_weight, rows)
 
 
 def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
@@ -135,7 +136,7 @@ def real_targets(y: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(found)
 
 
-def row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:
+def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:
     """Return one weight per row, 1 where none is given."""
     counted = _counted(rows)
     check_consistent_length(counted, sample_weight)
@@ -160,15 +161,6 @@ def class_weights(given: Mapping[Any, float] | str, classes: NDArray[Any], label
     return np.asarray(compute_class_weight(given, classes=classes, y=labels), dtype=np.float64)
 
 
-def with_input_tags(kernel: object, tags: Tags) -> Tags:
-    """Tell scikit-learn which inputs a kernel, as the user gave it, takes."""
-    declared = getattr(kernel, "pairwise", None)
-    tags.input_tags.sparse = True
-    tags.input_tags.pairwise = (isinstance(kernel, str) and kernel == "precomputed") or declared is Pairwise.PRECOMPUTED
-    tags.input_tags.positive_only = (isinstance(kernel, str) and kernel == "chi2") or declared is Pairwise.CHI_SQUARED
-    return tags
-
-
 def _counted(rows: Rows) -> NDArray[Any]:
     """Return an array that has nothing but as many rows."""
     return np.empty((len(rows), 0))
@@ -185,7 +177,7 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
     """Return X as checked numbers: an array, CSR, or the rows of a mapped file that is large for the memory budget."""
     rows: ArrayRows | CsrRows | StoredRows
     budget = estimator.memory_budget * MEGABYTE
-    if isinstance(X, np.ndarray) and mapping_of(X) is not None and X.nbytes > budget // HELD_SHARE:
+    if isinstance(X, np.ndarray) and X.nbytes > budget // HELD_SHARE and mapping_of(X) is not None:
         rows = _stored(estimator, X, **checks)
     else:
         values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)

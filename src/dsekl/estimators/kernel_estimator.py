@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsekl import expansions, kernels, solvers
-from dsekl.kernels import Kernel
+from dsekl.kernels import Kernel, Pairwise
 from dsekl.losses import Loss
 from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
 from dsekl.models.compaction import compact
@@ -27,13 +27,11 @@ from dsekl.runs import Run, Stopping, resume
 from dsekl.runs.checkpoint import Checkpoint
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
-from dsekl.runs.run import Nobody
 from dsekl.workers import Threads
 
 from . import inputs, saving
-from .callbacks import CallbackSupportMixin, Listeners
+from .callbacks import Listeners, WithCallbacks
 from .labels import decisions
-from .parameters import seed_of, thread_count
 from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
@@ -55,7 +53,7 @@ OF_ONE_FIT = (
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
 
 
-class KernelEstimator(CallbackSupportMixin, BaseEstimator):
+class KernelEstimator(WithCallbacks, BaseEstimator):
     """A scikit-learn estimator around a plain ``Machine``."""
 
     _roles: ClassVar[dict[str, Role]]
@@ -82,11 +80,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         def attributes(fitted: Fitted) -> dict[str, Any]:
             return self._attributes(unit.fitted(fitted))
 
-        machine = unit.machine(self._machine(loss))
-        listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
+        machine = self._machine(loss, unit)
         run = self._begin(machine, examples)
-        run.watcher, run.units = listeners, unit.figures
-        listeners.before_fit()
+        run.units, listeners = unit.figures, None
+        if self._has_listeners:
+            run.watcher = listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         try:
             fitted = fit(machine, examples, run)
         except FitInterrupted as stop:
@@ -94,10 +92,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             path = None if self.checkpoint is None else Path(self.checkpoint)
             raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, self.warm_start)) from None
         self._set(attributes(fitted))
-        listeners.after_fit()
+        if listeners is not None:
+            listeners.after_fit()
 
+    @property
     def _kernel(self) -> Kernel:
-        """Return the kernel that was named; rows are read alike for all that "auto" chooses from."""
+        """The kernel that was named; rows are read alike for all that "auto" chooses from."""
         return kernels.resolve(USUAL_KERNEL if self._chooses_kernel else self.kernel)
 
     @property
@@ -113,12 +113,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Whether the solver is dual ascent."""
         return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
-    def _machine(self, loss: Loss | None) -> Machine:
+    def _machine(self, loss: Loss | None, unit: Unit) -> Machine:
         return Machine(
-            None if self._chooses_kernel else self._kernel(),
+            None if self._chooses_kernel else self._kernel,
             loss,
             self.gamma,
-            None if isinstance(self.C, str) else float(self.C),
+            None if isinstance(self.C, str) else float(self.C) / unit.C,
             solvers.resolve(self.solver),
             expansions.resolve(self.expansion),
             self.dtype,
@@ -138,7 +138,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         if identity is not None and run is None and last is not None:
             run = resume.from_last_fit(last, identity, shape, solver, self._roles)
         if run is None:
-            run = Run(seed_of(self.random_state), identity=identity)
+            # One number decides on all that is random in a fit.
+            run = Run(int(check_random_state(self.random_state).randint(2**31 - 1)), identity=identity)
         # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
         self.__dict__.pop("_run", None)
         run.shape, run.solver = shape, solver
@@ -148,7 +149,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             self.validation_fraction if self.early_stopping else None,
             self.n_iter_no_change,
         )
-        run.workers, run.verbose = Threads(thread_count(self.n_jobs)), self.verbose
+        run.workers, run.verbose = Threads.of(self.n_jobs), self.verbose
         kept = None if path is None else Checkpoint(path, self.checkpoint_interval, type(self).__name__)
         run.keep = self._keeping(kept)
         if kept is not None:
@@ -162,16 +163,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if checkpoint is not None:
                 checkpoint.write(run)
             if self.warm_start and run.state is not None:
-                self._run = replace(
-                    run, monitor=None, changed=False, watcher=Nobody(), keep=_forget, keep_if_due=_forget
-                )
+                self._run = replace(run, monitor=None, changed=False, watcher=None, keep=_forget, keep_if_due=_forget)
 
         return keep
 
     def _identity(self, examples: Examples) -> Identity:
         parameters = self.get_params(deep=False)
         texts = {name: text_of(parameters[name]) for name, role in self._roles.items() if role.in_identity}
-        kernel = self._kernel()
+        kernel = self._kernel
         texts["kernel"] += witness.kernel_values(kernel, examples.rows)
         texts["loss"] += witness.loss_values(self.loss)
         data = {
@@ -220,7 +219,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Return f (n_queries, n_outputs) at the rows of X."""
         check_is_fitted(self)
         rows = inputs.query_rows(self, self.model_.gram.kernel, X)
-        return self.model_.evaluate(rows, Threads(thread_count(self.n_jobs)), self.memory_budget * MEGABYTE)
+        return self.model_.evaluate(rows, Threads.of(self.n_jobs), self.memory_budget * MEGABYTE)
 
     def compact(self, tolerance: float, X: inputs.MatrixLike | None = None) -> Self:
         """Return a model with fewer terms whose f differs by at most ``tolerance`` at the points it has kept.
@@ -239,7 +238,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         if not (isinstance(tolerance, int | float) and 0 < tolerance < np.inf):
             raise ValueError(f"tolerance={tolerance!r} must be a positive number: the greatest change of f, e.g. 0.05")
         rows = None if X is None else inputs.query_rows(self, self.model_.gram.kernel, X)
-        workers, budget = Threads(thread_count(self.n_jobs)), self.memory_budget * MEGABYTE
+        workers, budget = Threads.of(self.n_jobs), self.memory_budget * MEGABYTE
         found = compact(
             self.model_, tolerance, rows, workers, budget, self.verbose, decisions if self._decides else None
         )
@@ -276,7 +275,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         saving.save(self, path, table, provenance)
 
     def __sklearn_tags__(self) -> Tags:
-        return inputs.with_input_tags(self.kernel, super().__sklearn_tags__())
+        """Tell scikit-learn which inputs the kernel takes, also one that ``fit`` would refuse."""
+        tags, kernel = super().__sklearn_tags__(), self.kernel
+        named = {"precomputed": Pairwise.PRECOMPUTED, "chi2": Pairwise.CHI_SQUARED}
+        pairwise = named.get(kernel) if isinstance(kernel, str) else getattr(kernel, "pairwise", None)
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = pairwise is Pairwise.PRECOMPUTED
+        tags.input_tags.positive_only = pairwise is Pairwise.CHI_SQUARED
+        return tags
 
 
 def _forget(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Classes as targets of -1 and 1, and decisions from f: one output for two classes, one per class for more."""
+"""Decisions from f, which has one output for two classes and one per class for more, and which of them are wrong."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
-def targets_of(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Return -1 and 1: one column for two classes, one against the rest for more."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
 def decisions(f: Floats) -> NDArray[np.intp]:

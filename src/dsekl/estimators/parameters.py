@@ -14,9 +14,6 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any, TypeVar
 
-from joblib import effective_n_jobs
-from numpy.random import RandomState
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from dsekl.runs.role import Role
@@ -98,13 +95,3 @@ def with_parameters(parameters: Mapping[str, Parameter]) -> Callable[[Estimator]
         return estimator
 
     return decorate
-
-
-def seed_of(random_state: int | RandomState | None) -> int:
-    """Return the one seed of all that is random in a fit."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads: all cores for None and -1, as results do not depend on it."""
-    return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))

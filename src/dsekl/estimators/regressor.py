@@ -71,8 +71,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         sample_weight : array of shape (n_samples,), optional
         """
         loss = losses.resolve(self.loss, "regression")
-        rows, targets = inputs.training_data(self, self._kernel(), X, y, inputs.real_targets)
-        weights = inputs.row_weights(sample_weight, rows)
+        rows, targets, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.real_targets)
         one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
         y = targets[:, 0] if one_target else targets

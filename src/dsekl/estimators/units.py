@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.losses import HomogeneousLoss, Loss
-from dsekl.models import Fitted, Machine, Model
+from dsekl.models import Fitted, Model
 from dsekl.runs import Units
 
 Floats = NDArray[np.float64]
@@ -36,14 +36,15 @@ class Unit:
     size: Floats
     degree: int = 2
 
-    def machine(self, machine: Machine) -> Machine:
-        """Return the machine for targets in this unit."""
-        return machine if machine.C is None else replace(machine, C=machine.C / self._C)
+    @property
+    def C(self) -> float:
+        """What a C of 1 for targets in this unit is to the user."""
+        return 1.0 if self.degree == 2 else float(self.size[0])
 
     def fitted(self, fitted: Fitted) -> Fitted:
         """Return what was fitted in this unit as that of the user's targets."""
         model = Model(fitted.model.gram, fitted.model.coef * self.size)
-        return replace(fitted, model=model, C=fitted.C * self._C)
+        return replace(fitted, model=model, C=fitted.C * self.C)
 
     @property
     def figures(self) -> Units:
@@ -52,10 +53,6 @@ class Unit:
         if (self.size != size).any():
             return Units()
         return Units(size * size if self.degree == 2 else size, size)
-
-    @property
-    def _C(self) -> float:
-        return 1.0 if self.degree == 2 else float(self.size[0])
 
 
 NO_UNIT = Unit(np.ones(1))

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import Kernel
 from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
@@ -22,9 +21,8 @@ from .candidates import EQUAL, PARTLY, Candidates
 from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
 from .scales import deviations
-from .search import Search
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "can_learn", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -43,11 +41,6 @@ class Choice:
     loss: str
     reshaping: Reshaping | None
     error: float
-
-
-def can_learn(kernel: Kernel) -> bool:
-    """Tell whether the kernel depends on weighted distances alone."""
-    return kernel.pairwise.is_distance and kernel.gamma_power > 0
 
 
 def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Callable[[float], None]) -> Choice:
@@ -70,8 +63,7 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
     kind = champion.kind
-    factor, best_C = Search(data, [], kind, options.C).factor_and_C(champion.found.setting)
-    gamma = kind.gamma(_middle(kind.gammas), factor)
+    gamma, best_C = kind.gamma_and_C(_middle(kind.gammas), champion.found.setting, options.C)
     return Choice(
         gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
     )

@@ -166,10 +166,11 @@ class Chooser:
 
     def _kept(self, name: str, search: Search, run: Callable[[], Found]) -> Found:
         found = self.stages.take(name, Found, {"held out": search.n_held_out})
-        if found is None:
-            found = run()
-            self.stages.put(name, found)
-        search.lattice.require(found.setting)
+        if found is not None:
+            search.lattice.require(found.setting)
+            return found
+        found = run()
+        self.stages.put(name, found)
         return found
 
     def _beats(self, challenger: Champion, champion: Champion, doubt: float) -> bool:
@@ -188,8 +189,8 @@ class Chooser:
         if name not in self._wholes:
             found = self.stages.take(name, Found, {"held out": sum(len(part) for part in self.splits)})
             if found is None:
-                factor, C = Search(self.data, [], champion.kind, self.options.C).factor_and_C(champion.found.setting)
-                found = whole_fits(self.data, self.splits, champion.kind, factor, C, champion.found.setting, self.seed)
+                setting, C = champion.found.setting, self.options.C
+                found = whole_fits(self.data, self.splits, champion.kind, setting, C, self.seed)
                 self.stages.put(name, found)
             self._wholes[name] = found
         return self._wholes[name]

@@ -60,9 +60,20 @@ class Kind:
     def name(self) -> str:
         return f"{self.kernel_name}, {self.loss_name}, {self.scale}"
 
+    def lattice(self, C: float | None) -> Lattice:
+        """Return the widths and C that are searched; C alone where it is given."""
+        most = MOST_RIDGE_STEPS if self.loss.quadratic else MOST_C_STEPS
+        C_steps = range(-MOST_C_STEPS, most + 1) if C is None else range(1)
+        return Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
+
     def gamma(self, squared: Floats, factor: float = 1.0) -> Floats:
         """Return the kernel's own gamma for points scaled as a squared distance of ``factor * squared`` asks."""
         return np.asarray((factor * squared) ** (0.5 / self.kernel.gamma_power))
+
+    def gamma_and_C(self, squared: Floats, setting: Setting, C: float | None) -> tuple[Floats, float]:
+        """Return what a setting of the lattice stands for; a given C stays."""
+        factor, chosen_C = self.lattice(C).width_and_C(setting)
+        return self.gamma(squared, factor), chosen_C
 
 
 class Search:
@@ -70,9 +81,7 @@ class Search:
 
     def __init__(self, data: Data, regions: list[Region], kind: Kind, C: float | None) -> None:
         self.data, self.regions, self.kind = data, regions, kind
-        most = MOST_RIDGE_STEPS if kind.loss.quadratic else MOST_C_STEPS
-        C_steps = range(-MOST_C_STEPS, most + 1) if C is None else range(1)
-        self.lattice = Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
+        self.lattice = kind.lattice(C)
         self.found: dict[Setting, Found] = {}
         self._distances: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         sizes = [(len(region.fitted), len(region.held_out)) for region in regions]
@@ -83,10 +92,6 @@ class Search:
             <= KEPT_BYTES
         )
         self.n_held_out = sum(held_out for _, held_out in sizes)
-
-    def factor_and_C(self, setting: Setting) -> tuple[float, float]:
-        """Return the factor of the gammas of squared distances, and C."""
-        return self.lattice.width_and_C(setting)
 
     def run(self, starts: Sequence[Setting], against: Found | None = None) -> Found:
         """Walk from the best of ``starts`` to a setting that is better than its neighbours.
@@ -125,11 +130,11 @@ class Search:
         y, y_out = data.targets[region.fitted], data.targets[region.held_out]
         judged: dict[Setting, Floats] = {}
         for width in sorted({setting[0] for setting in settings}):
-            factor = self.factor_and_C((width, 0))[0]
+            factor = self.lattice.width_and_C((width, 0))[0]
             K, K_out = self._kernel(within, factor), self._kernel(across, factor)
             coef = np.zeros_like(y)
             for setting in sorted(s for s in settings if s[0] == width):
-                _fit(K, y, self.factor_and_C(setting)[1] * data.weights[region.fitted], coef, loss)
+                _fit(K, y, self.lattice.width_and_C(setting)[1] * data.weights[region.fitted], coef, loss)
                 f = K_out @ coef
                 losses = loss.value(y_out, f).mean(axis=1)
                 judged[setting] = np.stack([data.errors(y_out, f), losses, data.weights[region.held_out]])

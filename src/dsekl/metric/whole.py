@@ -20,11 +20,12 @@ MOST_EPOCHS = 20
 """Epochs of a fit that is only compared."""
 
 
-def whole_fits(
-    data: Data, splits: list[Places], kind: Kind, factor: float, C: float, setting: Setting, seed: int
-) -> Found:
-    """Return how a kind of machine does on the held-out rows of all splits, at one width and C."""
-    lines = [_held_out(data, part, kind, kind.gamma(kind.gammas[k], factor), C, seed) for k, part in enumerate(splits)]
+def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C: float | None, seed: int) -> Found:
+    """Return how a kind of machine does on the held-out rows of all splits, at one setting; a given C stays."""
+    lines = [
+        _held_out(data, part, kind, *kind.gamma_and_C(squared, setting, C), seed)
+        for part, squared in zip(splits, kind.gammas, strict=True)
+    ]
     errors, losses, weights = np.concatenate(lines, axis=1)
     return Found(*setting, errors, losses, weights)
 

@@ -1,4 +1,4 @@
-"""Training data behind the door."""
+"""Training data as a plain value: rows, targets and weights, and where the rows came from."""
 
 from __future__ import annotations
 
@@ -58,14 +58,9 @@ class Examples:
         """Return some of the examples."""
         return self._reordered(indices, self.rows.take(indices))
 
-    def in_order(self, order: NDArray[np.intp] | None) -> Examples:
+    def in_order(self, order: NDArray[np.intp]) -> Examples:
         """Return targets, weights and places in the order of a gram's rows; the rows themselves stay where they are."""
-        return self if order is None else self._reordered(order, self.rows)
-
-    def weighted(self) -> Examples:
-        """Return the examples whose weight is not 0."""
-        counted = np.flatnonzero(self.weights > 0)
-        return self if len(counted) == len(self) else self.take(counted)
+        return self._reordered(order, self.rows)
 
     def for_search(self) -> Examples:
         """Return the examples as a search for gamma and C should see them: in an order of their own, copies as one.
@@ -90,10 +85,19 @@ class Examples:
         agrees = (targets == targets[starts[group]]).all(axis=1)
         copies = np.logical_and.reduceat(agrees, starts)[group]
         weights = np.where(copies, np.add.reduceat(ordered.weights, starts)[group], ordered.weights)
-        return replace(ordered, weights=weights).take(np.flatnonzero(~(repeats & copies)))
+        kept = np.flatnonzero(~(repeats & copies))
+        return ordered if len(kept) == len(self) else replace(ordered, weights=weights).take(kept)
 
-    def split(self, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
-        """Return the examples to train on and those to hold out: a share, or a number of them."""
+    def split(self, fraction: float | None, rng: np.random.Generator) -> tuple[Examples, Examples | None]:
+        """Return the examples to train on, and those to hold out: a share of them, a number of them, or none.
+
+        Those of weight 0 are in neither.
+        """
+        counted = np.flatnonzero(self.weights > 0)
+        if len(counted) < len(self):
+            return self.take(counted).split(fraction, rng)
+        if fraction is None:
+            return self, None
         if isinstance(self.rows, SquareRows):
             raise ValueError(
                 "early_stopping=True needs rows to hold out, which kernel='precomputed' cannot give; set False"

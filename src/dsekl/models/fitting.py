@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
-from dsekl.expansions import Empirical
 from dsekl.kernels import VectorKernel
-from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
-from dsekl.solvers import Problem
+from dsekl.runs import Hooks, Interrupted, Monitor, Run, Settled, Validation, optimise
 
 from .examples import Examples
 from .importances import importances
-from .machine import Machine
+from .machine import CHOSEN_KERNELS, CHOSEN_LOSSES, Machine
 from .model import Model
 from .storage import check_sizes
 
@@ -60,9 +59,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     yet.
     """
     rng = np.random.default_rng(run.seed)
-    examples, held_out = examples.weighted(), None
-    if run.stopping.validation_fraction is not None:
-        examples, held_out = examples.split(run.stopping.validation_fraction, rng)
+    examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = machine.settle(examples.for_search(), run, rng)
         run.stages = {}  # once all is settled, what led there is of no use
@@ -72,19 +69,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     with run.blaming_its_file():
         if run.file is not None:
             _check_settled(machine, settled)
-        machine = machine.settled_as(settled)
-        kernel_matrix = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
-    examples = examples.in_order(kernel_matrix.order)
-    problem = Problem(
-        machine.expansion.expand(kernel_matrix, rng),
-        examples.targets,
-        examples.weights,
-        machine.usual_loss,
-        settled.C if machine.C is None else machine.C,
-        run.workers,
-        run.stopping.tol,
-        machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers, settled.reshaping),
-    )
+        problem, examples = machine.problem(examples, settled, run, rng)
     state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
@@ -93,7 +78,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     def fitted() -> Fitted:
         coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
         model, kept = Model.of(problem.gram, coef)
-        own_rows = isinstance(machine.expansion, Empirical)
+        own_rows = machine.all_points
         return Fitted(
             model,
             problem.C,
@@ -107,14 +92,7 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             reason=monitor.reason,
         )
 
-    def after_epoch(record: dict[str, Any]) -> bool:
-        try:
-            return run.watcher.after_epoch(monitor.history, fitted)
-        except BaseException:
-            run.keep(run)
-            raise
-
-    hooks = Hooks(run.watcher.before_epoch, lambda: run.keep_if_due(run), after_epoch)
+    hooks = _hooks(run, monitor, fitted)
     try:
         optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks)
     except Interrupted:
@@ -128,11 +106,31 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
 
 
+def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:
+    """Return what the loop calls: whoever keeps the run, and whoever watches it."""
+    hooks, watcher = Hooks(after_step=lambda: run.keep_if_due(run)), run.watcher
+    if watcher is None:
+        return hooks
+
+    def after_epoch(record: dict[str, Any]) -> bool:
+        try:
+            return watcher.after_epoch(monitor.history, fitted)
+        except BaseException:
+            run.keep(run)
+            raise
+
+    return replace(hooks, before_epoch=watcher.before_epoch, after_epoch=after_epoch)
+
+
 def _check_settled(machine: Machine, settled: Settled) -> None:
     """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
-    for part, found in ((machine.kernel, settled.kernel), (machine.loss, settled.loss)):
-        if part is not None and found is not None:
-            raise ValueError(f"what was settled has {found!r}, and the machine has {part!r}")
+    for part, found, known in (
+        (machine.kernel, settled.kernel, CHOSEN_KERNELS),
+        (machine.loss, settled.loss, CHOSEN_LOSSES),
+    ):
+        if found is not None and (part is not None or found not in known):
+            wanted = f"one of {', '.join(known)}" if part is None else repr(part)
+            raise ValueError(f"what was settled has {found!r}, and the machine has {wanted}")
     C = 1.0 if machine.C is None else machine.C
     if C != settled.C and not (machine.C is None and settled.metric is not None):
         raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl import gram, kernels, losses, metric
+from dsekl import gram, metric
 from dsekl.expansions import Empirical, Expansion
 from dsekl.gram import Gram, Reference
 from dsekl.gram.reference import NEGLIGIBLE
-from dsekl.kernels import Kernel, VectorKernel, median_gamma, scale_gamma
-from dsekl.losses import Loss
+from dsekl.kernels import RBF, Kernel, Laplacian, Matern, VectorKernel, median_gamma, scale_gamma
+from dsekl.losses import Hinge, Logistic, Loss, SquaredHinge
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Reshaping, Rows, StoredRows
 from dsekl.runs import Progress, Run, Settled, Stages
-from dsekl.solvers import DualAscent, Solver
+from dsekl.solvers import DualAscent, Problem, Solver
 from dsekl.workers import ALONE, Workers
 
 from .examples import Examples
@@ -37,8 +37,8 @@ SCALE_RATIO = 1000.0
 USUAL_KERNEL, USUAL_LOSS = "rbf", "hinge"
 """What "auto" is where gamma is not learned."""
 
-CHOSEN_KERNELS = ("matern32", "laplacian", "rbf")
-CHOSEN_LOSSES = ("hinge", "squared_hinge", "logistic")
+CHOSEN_KERNELS: dict[str, VectorKernel] = {"matern32": Matern(1.5), "laplacian": Laplacian(), "rbf": RBF()}
+CHOSEN_LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
 """What "auto" chooses from where gamma is learned, the usual first."""
 
 MOST_HEAVY_ROWS = 200_000
@@ -67,25 +67,46 @@ class Machine:
     names: NDArray[Any] | None = None
 
     @property
+    def all_points(self) -> bool:
+        """Whether every training point is a term of f."""
+        return isinstance(self.expansion, Empirical)
+
+    @property
     def exact(self) -> bool:
         """Whether the exact machine is fitted: all points, by dual ascent."""
-        return isinstance(self.solver, DualAscent) and isinstance(self.expansion, Empirical)
+        return isinstance(self.solver, DualAscent) and self.all_points
 
     @property
     def usual_kernel(self) -> Kernel:
         """The kernel, or the usual one where nothing chooses another."""
-        return kernels.resolve(USUAL_KERNEL) if self.kernel is None else self.kernel
+        return CHOSEN_KERNELS[USUAL_KERNEL] if self.kernel is None else self.kernel
 
     @property
     def usual_loss(self) -> Loss:
         """The loss, or the usual one where nothing chooses another."""
-        return losses.resolve(USUAL_LOSS, "classification") if self.loss is None else self.loss
+        return CHOSEN_LOSSES[USUAL_LOSS] if self.loss is None else self.loss
 
-    def settled_as(self, settled: Settled) -> Machine:
-        """Return the machine with the kernel and the loss that were settled on."""
-        kernel = self.usual_kernel if settled.kernel is None else kernels.resolve(settled.kernel)
-        loss = self.usual_loss if settled.loss is None else losses.resolve(settled.loss, "classification")
-        return replace(self, kernel=kernel, loss=loss)
+    def problem(
+        self, examples: Examples, settled: Settled, run: Run, rng: np.random.Generator
+    ) -> tuple[Problem, Examples]:
+        """Return what the solver solves, with what was settled on; and the examples in the order of its rows."""
+        kernel = self.usual_kernel if settled.kernel is None else CHOSEN_KERNELS[settled.kernel]
+        loss = self.usual_loss if settled.loss is None else CHOSEN_LOSSES[settled.loss]
+        machine = replace(self, kernel=kernel, loss=loss)
+        own = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
+        if own.order is not None:
+            examples = examples.in_order(own.order)
+        problem = Problem(
+            own if self.all_points else self.expansion.expand(own, rng),
+            examples.targets,
+            examples.weights,
+            loss,
+            settled.C if self.C is None else self.C,
+            run.workers,
+            run.stopping.tol,
+            machine._reference(examples.rows, own.order, settled, run.workers),
+        )
+        return problem, examples
 
     def gram(
         self,
@@ -111,15 +132,11 @@ class Machine:
             reshaping,
         )
 
-    def reference(
-        self,
-        rows: Rows,
-        order: NDArray[np.intp] | None,
-        gamma: float | Floats | None,
-        workers: Workers,
-        reshaping: Reshaping | None = None,
+    def _reference(
+        self, rows: Rows, order: NDArray[np.intp] | None, settled: Settled, workers: Workers
     ) -> Reference | None:
         """Return the kernel matrix of the rows in float64, to measure by; None where kernel values are given so."""
+        gamma, reshaping = settled.gamma, settled.reshaping
         if gamma is None or not isinstance(rows, ArrayRows | CsrRows | StoredRows):
             return None
 
@@ -133,7 +150,8 @@ class Machine:
         rows, C = examples.rows, 1.0 if self.C is None else self.C
         if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
             return Settled(None, C, randomness=rng.bit_generator.state)
-        learnable = metric.can_learn(self.usual_kernel) and isinstance(rows, DenseRows)
+        kernel = self.usual_kernel
+        learnable = isinstance(rows, DenseRows) and kernel.pairwise.is_distance and kernel.gamma_power > 0
         rule = self.gamma
         if isinstance(rule, str) and rule == "auto":
             enough = len(examples) >= metric.FEWEST_ROWS
@@ -179,15 +197,11 @@ class Machine:
         if self.kernel is not None:
             assert isinstance(self.kernel, VectorKernel)
             return {type(self.kernel).__name__: self.kernel}
-        names = CHOSEN_KERNELS if n_rows <= MOST_HEAVY_ROWS else CHOSEN_KERNELS[-1:]
-        resolved = {name: kernels.resolve(name) for name in names}
-        return {name: kernel for name, kernel in resolved.items() if isinstance(kernel, VectorKernel)}
+        return CHOSEN_KERNELS if n_rows <= MOST_HEAVY_ROWS else {USUAL_KERNEL: CHOSEN_KERNELS[USUAL_KERNEL]}
 
     def _losses(self) -> dict[str, Loss]:
         """Return the losses to choose from, the usual one first."""
-        if self.loss is not None:
-            return {type(self.loss).__name__: self.loss}
-        return {name: losses.resolve(name, "classification") for name in CHOSEN_LOSSES}
+        return CHOSEN_LOSSES if self.loss is None else {type(self.loss).__name__: self.loss}
 
     def _gamma(self, gamma: float | Floats | str, rows: NumberRows, rng: np.random.Generator) -> float | Floats:
         """Return gamma as a positive number or one positive number per feature."""

@@ -87,16 +87,6 @@ class Watcher(Protocol):
         """Hear of an epoch; ``fitted`` makes the fit as if it had ended here. True ends the run."""
 
 
-class Nobody:
-    """A watcher that does nothing."""
-
-    def before_epoch(self) -> None:
-        return
-
-    def after_epoch(self, history: list[dict[str, Any]], fitted: Callable[[], Any]) -> bool:
-        return False
-
-
 @dataclass(frozen=True)
 class SavedState:
     """State and monitor as a checkpoint file has them, not checked yet."""
@@ -138,7 +128,7 @@ class Run:
     verbose: bool | int | str = False
     units: Units = field(default_factory=Units)
     """Those of the history."""
-    watcher: Watcher = field(default_factory=Nobody)
+    watcher: Watcher | None = None
     keep: Callable[[Run], None] = lambda run: None
     """Called where the state is whole, so that a checkpoint can be written."""
     keep_if_due: Callable[[Run], None] = lambda run: None

@@ -243,9 +243,9 @@ def _named(estimator: Estimator) -> Estimator:
     """Return a copy with a kernel and a loss of its own: arms are compared, so none may choose what it is."""
     named: Estimator = clone(estimator)
     if isinstance(named.kernel, str) and named.kernel == "auto":
-        named.set_params(kernel=CHOSEN_KERNELS[0])
+        named.set_params(kernel=next(iter(CHOSEN_KERNELS)))
     if isinstance(named.loss, str) and named.loss == "auto":
-        named.set_params(loss=CHOSEN_LOSSES[0])
+        named.set_params(loss=next(iter(CHOSEN_LOSSES)))
     return named
 
 

@@ -15,7 +15,7 @@ from dsekl.runs.fields import checked
 GAMMA_RULES = ("auto", "learn", "scale", "median")
 
 
-def check_settings(estimator: BaseEstimator, n_features: int | None) -> None:
+def check_parameters(estimator: BaseEstimator, n_features: int | None) -> None:
     """Raise ValueError or TypeError for a parameter with which nothing could be fitted."""
     estimator._validate_params()
     task = "classification" if "class_weight" in estimator.get_params(deep=False) else "regression"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dsekl.blas import one_blas_thread
 from dsekl.expansions import Empirical
 from dsekl.kernels import VectorKernel
-from dsekl.runs import Hooks, Interrupted, Run, Settled, Validation, optimise
+from dsekl.runs import HeldInterrupts, Hooks, Interrupted, Run, Settled, Validation, optimise
 from dsekl.solvers import Problem
 
 from .examples import Examples
@@ -85,7 +85,8 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         run.stopping.tol,
         machine.reference(examples.rows, kernel_matrix.order, settled.gamma, run.workers, settled.reshaping),
     )
-    state, monitor = run.take_up(machine.solver, problem, rng)
+    with HeldInterrupts():
+        state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
         monitor.validation = Validation(problem.gram.at(held_out.rows), held_out.targets, held_out.errors)

@@ -16,7 +16,7 @@ from dsekl.gram.reference import NEGLIGIBLE
 from dsekl.kernels import Kernel, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Loss
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Reshaping, Rows, StoredRows
-from dsekl.runs import Progress, Run, Settled, Stages
+from dsekl.runs import HeldInterrupts, Interrupted, Progress, Run, Settled, Stages
 from dsekl.solvers import DualAscent, Solver
 from dsekl.workers import ALONE, Workers
 
@@ -166,10 +166,21 @@ class Machine:
             self.budget,
         )  # fmt: skip
         options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
-        stages = Stages(run.stages, run.file, lambda: run.keep_if_due(run))
+
+        def pause() -> None:
+            run.keep_if_due(run)
+            if interrupts.pending:
+                raise Interrupted
+
+        def advance(done: float) -> None:
+            progress.advance(done)
+            pause()
+
+        # Ctrl-C is held back until a stage is whole: raised within the call of a compiled function, it may become an
+        # error of Numba's.
         try:
-            with Progress(run.verbose, 1, "metric") as progress:
-                return metric.learn(data, options, run.seed, stages, progress.advance)
+            with Progress(run.verbose, 1, "metric") as progress, HeldInterrupts() as interrupts:
+                return metric.learn(data, options, run.seed, Stages(run.stages, run.file, pause), advance)
         except KeyboardInterrupt:
             run.keep(run)
             raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet") from None

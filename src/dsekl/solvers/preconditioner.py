@@ -40,7 +40,10 @@ MOST_ROWS = 1000
 """Rows that a preconditioner looks at."""
 
 FIRST_STEP = 0.5
-"""Factor of the steps in the first epoch; later ones shrink with the root of the epoch's number."""
+"""Factor of the steps in the first epoch."""
+
+SCHEDULE = "inverse_sqrt"
+"""How it shrinks with the number of the epoch."""
 
 SHORTEST = 1e-12
 """Factor below which steps do not become shorter."""

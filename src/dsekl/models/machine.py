@@ -66,6 +66,21 @@ class Machine:
     budget: int = 256 * MEGABYTE
     names: NDArray[Any] | None = None
 
+    def __post_init__(self) -> None:
+        able = isinstance(self.solver, DualAscent) and (self.loss is None or self.loss.has_hard_form)
+        if able or not self._hard:
+            return
+        raise ValueError(
+            f"C=inf has no meaning for solver {type(self.solver).__name__} with loss {type(self.usual_loss).__name__}; "
+            "give a finite C, e.g. 1e6, or solver='dual' with the loss hinge, squared_hinge, epsilon_insensitive, "
+            "huber or quantile, which C=inf allows no row"
+        )
+
+    @property
+    def _hard(self) -> bool:
+        """Whether no row may have a loss."""
+        return self.C is not None and bool(np.isinf(self.C))
+
     @property
     def exact(self) -> bool:
         """Whether the exact machine is fitted: all points, by dual ascent."""
@@ -198,7 +213,8 @@ class Machine:
         """Return the losses to choose from, the usual one first."""
         if self.loss is not None:
             return {type(self.loss).__name__: self.loss}
-        return {name: losses.resolve(name, "classification") for name in CHOSEN_LOSSES}
+        found = {name: losses.resolve(name, "classification") for name in CHOSEN_LOSSES}
+        return {name: loss for name, loss in found.items() if loss.has_hard_form or not self._hard}
 
     def _gamma(self, gamma: float | Floats | str, rows: NumberRows, rng: np.random.Generator) -> float | Floats:
         """Return gamma as a positive number or one positive number per feature."""

@@ -213,7 +213,9 @@ class SharedMemory(BaseEstimator):
         def move(block: tuple[Indices, Floats]) -> None:
             cols, gradient = block
             gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]
-            state.coef[cols] -= rate * preconditioner.direction(problem, gram.block(seen, cols), seen, gradient, together)
+            state.coef[cols] -= rate * preconditioner.direction(
+                problem, gram.block(seen, cols), seen, gradient, together
+            )
 
         workers.map(move, blocks)
         state.evaluations += len(seen) * gram.n_terms

@@ -93,7 +93,7 @@ def beside_the_exact_machine() -> None:
         "10,000, and at most 4,000 of the others for the test; columns standardised, gamma 1 / n_features, C 1. SVC, "
         "or KernelRidge with alpha 1, and the paper's algorithms with I = J = 500 after ten epochs: by default "
         "(preconditioned), and with the paper's steps.\n\n"
-        + table(["data", "splits", "exact", "Algorithm 1", "Algorithm 2", "1, paper's steps", "2, paper's steps"], rows),
+        + table(["data", "splits", "exact", "Algorithm 1", "Algorithm 2", "1, paper's", "2, paper's"], rows),
     )  # fmt: skip
 
 

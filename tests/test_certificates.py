@@ -99,6 +99,24 @@ def test_rows_that_no_margin_parts_are_no_certificate_of_an_infinite_C() -> None
     assert model.history_[-1]["gap"] >= 1.0
 
 
+def test_ridge_with_a_C_beyond_float32_does_not_diverge() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = np.sin(6 * X).sum(axis=1) + 0.01 * rng.standard_normal(600)
+    model = DSEKLRegressor(
+        kernel="rbf",
+        gamma=2.0,
+        C=1e6,
+        dtype="float32",
+        solver=DualAscent(block_size=400),
+        max_epochs=25,
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert np.abs(model.predict(X) - y).max() < 0.5
+
+
 @pytest.mark.parametrize(
     ("settings", "named"),
     [

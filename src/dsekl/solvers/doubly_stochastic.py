@@ -75,7 +75,7 @@ class DoublyStochastic(BaseEstimator):
     n_cols : int
         Centres a step, the paper's J; clipped to the number of terms that there are.
     step_size : float or "auto"
-        Factor of every step. "auto" is 0.5 for preconditioned steps, and half of that after each step that proves too
+        Factor of every step. "auto" is 1 for preconditioned steps, and half of that after each step that proves too
         long. For the paper's steps, whose factor is 1, it is one over the curvature of the loss (1 for the hinge, the
         targets' size for other losses with kinks), and each step is at most what the curvature of its own block allows.
         A number is taken as it is.

@@ -118,7 +118,7 @@ class SharedMemory(BaseEstimator):
     n_workers : int or None
         Worker threads; None takes the estimator's ``n_jobs``.
     learning_rate : float or "auto"
-        Factor of every step. "auto" is 0.5 for preconditioned steps, and half of that after each batch of rows that
+        Factor of every step. "auto" is 1 for preconditioned steps, and half of that after each batch of rows that
         proves it too long. For the paper's steps it is 1 for labels, as in the paper; for real targets it is the rate
         at which the first step moves f by about their size. The paper's steps are divided by the number of the epoch,
         preconditioned ones by its root.

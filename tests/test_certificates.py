@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.svm import SVC
 
-from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl import DSEKLClassifier, DSEKLRegressor, load
 from dsekl.gram import Reference
 from dsekl.kernels import (
     RBF,
@@ -54,6 +57,92 @@ def true_gap(model: Any, K: Any, y: Any, loss: Any) -> float:
     primal = 0.5 * (coef * f).sum() + model.C_ * loss.value(y, f).sum()
     dual = -0.5 * (coef * f).sum() - loss.conjugate(y, coef, model.C_).sum()
     return float((primal - dual) / primal)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_infinite_C_is_the_hard_margin(loss: str, dtype: str) -> None:
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    signs = np.where(y == 1, 1.0, -1.0)
+    settings: dict[str, Any] = dict(kernel="rbf", gamma=20.0, dtype=dtype, max_epochs=1000, random_state=0)
+    model = DSEKLClassifier(C=np.inf, loss=loss, tol=1e-3, **settings).fit(X, y)
+    assert (model.stop_reason_, model.C_) == ("tol", np.inf)
+    K = rbf_kernel(X, gamma=20.0)
+    coef = np.zeros(len(K))
+    coef[model.support_] = model.dual_coef_[:, 0]
+    f = K @ coef
+    worst = max(0.0, 1.0 - (signs * f).min())
+    # The dual bounds the least norm from below, whatever f is.
+    excess = (0.5 * coef @ f - (signs @ coef - 0.5 * coef @ f)) / (0.5 * coef @ f)
+    gap = model.history_[-1]["gap"]
+    assert max(excess, worst if loss == "hinge" else worst**2) <= gap * (1.0 + MOST) < 1e-3
+    exact = SVC(C=1e10, gamma=20.0, tol=1e-8).fit(X, y)  # has an intercept, and so no larger norm
+    norm = exact.dual_coef_[0] @ K[np.ix_(exact.support_, exact.support_)] @ exact.dual_coef_[0]
+    assert coef @ f > norm * 0.998
+
+
+@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.1), Huber(1.0), Quantile(0.3)], ids=str)
+def test_an_infinite_C_goes_through_every_target(loss: Any) -> None:
+    X = np.random.default_rng(0).random((80, 2))
+    y = 100.0 * np.sin(9.0 * X[:, 0])
+    model = DSEKLRegressor(C=np.inf, loss=loss, kernel="laplacian", gamma=3.0, tol=1e-5, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    allowed = 0.1 if isinstance(loss, EpsilonInsensitive) else 0.0
+    assert np.abs(model.predict(X) - y).max() < allowed + 1.0
+
+
+def test_rows_that_no_margin_parts_are_no_certificate_of_an_infinite_C() -> None:
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    X, y = np.concatenate([X, X[:1]]), np.concatenate([y, 1 - y[:1]])
+    with pytest.warns(ConvergenceWarning, match="not converged after max_epochs=20"):
+        model = DSEKLClassifier(kernel="rbf", gamma=5.0, C=np.inf, max_epochs=20, random_state=0).fit(X, y)
+    assert model.history_[-1]["gap"] >= 1.0
+
+
+def test_ridge_with_a_C_beyond_float32_does_not_diverge() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = np.sin(6 * X).sum(axis=1) + 0.01 * rng.standard_normal(600)
+    model = DSEKLRegressor(
+        kernel="rbf",
+        gamma=2.0,
+        C=1e6,
+        dtype="float32",
+        solver=DualAscent(block_size=400),
+        max_epochs=25,
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert np.abs(model.predict(X) - y).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        (dict(loss="logistic"), "DualAscent with loss Logistic"),
+        (dict(loss="squared"), "DualAscent with loss Squared"),
+        (dict(solver="doubly_stochastic"), "DoublyStochastic with loss Hinge"),
+        (dict(solver="shared_memory", loss="hinge"), "SharedMemory with loss Hinge"),
+    ],
+    ids=str,
+)
+def test_an_infinite_C_without_a_meaning_is_refused_by_name(settings: dict[str, Any], named: str) -> None:
+    X, y = make_moons(30, random_state=0)
+    with pytest.raises(ValueError, match=f"C=inf has no meaning for solver {named}; give a finite C"):
+        DSEKLClassifier(C=np.inf, **settings).fit(X, y)
+
+
+def test_a_run_with_an_infinite_C_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    settings: dict[str, Any] = dict(kernel="rbf", gamma=20.0, C=np.inf, tol=1e-4, random_state=0)
+    straight = DSEKLClassifier(max_epochs=1000, **settings).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        DSEKLClassifier(max_epochs=3, checkpoint=tmp_path / "run", **settings).fit(X, y)
+    model = DSEKLClassifier(max_epochs=1000, checkpoint=tmp_path / "run", **settings).fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
+    model.save(tmp_path / "m.dsekl")
+    assert np.isinf(load(tmp_path / "m.dsekl").C_)
 
 
 @pytest.mark.parametrize(

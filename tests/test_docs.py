@@ -101,3 +101,27 @@ def test_every_fitted_attribute_is_described(thing: Any, gamma: Any) -> None:
         name for name in vars(thing(gamma=gamma, random_state=0).fit(X, y)) if re.fullmatch(r"[a-zA-Z]\w*_", name)
     }
     assert fitted - OF_SCIKIT_LEARN - UNDOCUMENTED <= set(described(thing, "Attributes"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, named as GitHub and the site name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_to_a_heading_finds_it() -> None:
+    root = DOCS.parent
+    pages = [*DOCS.rglob("*.md"), root / "README.md", root / "CONTRIBUTING.md"]
+    links = [
+        (page, target, anchor)
+        for page in pages
+        if "_build" not in page.parts
+        for target, anchor in re.findall(r"\]\(([^)\s:#]*)#([^)\s]+)\)", page.read_text())
+    ]
+    assert len(links) > 10
+    dead = [
+        f"{page.relative_to(root)}: {target}#{anchor}"
+        for page, target, anchor in links
+        if anchor not in anchors((page.parent / target).resolve() if target else page)
+    ]
+    assert not dead

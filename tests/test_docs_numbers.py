@@ -28,7 +28,7 @@ from dsekl.rows.digest import HASHED_ROWS
 from dsekl.runs import Stopping, progress
 from dsekl.runs.role import Role
 from dsekl.search import lattice, regions
-from dsekl.solvers import DualAscent, block_gradient, shared_memory
+from dsekl.solvers import DualAscent, block_gradient, preconditioner, shared_memory
 from dsekl.solvers.dual import acceleration, ascent, shrinking
 from dsekl.tuning import candidate, halving
 from tests.fuzz import data_files, folders, journals
@@ -92,6 +92,12 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/expansions", rf"RandomFourier\(n_terms={N}\)", RandomFourier().n_terms),
     ("design/solvers", rf"one block of {N} rows", DualAscent().block_size),
     ("design/solvers", rf"the rows, {N} at least", ascent.FEWEST_ROWS),
+    ("design/solvers", rf"The factor is {N} over the root", preconditioner.FIRST_STEP),
+    ("design/solvers", rf"with a damping of {N};", preconditioner.DAMPING),
+    ("design/solvers", rf"are predicted {N} times as badly", preconditioner.WORSE_THAN_NOTHING),
+    ("design/solvers", rf"by more than {N}\nof the ridge", acceleration.MOST_NOISE),
+    ("guide/doubly-stochastic", rf"\({N} of the curvature of one row\)", preconditioner.DAMPING),
+    ("guide/doubly-stochastic", r"\\eta = (\d[\d.]*) \$\$", preconditioner.FIRST_STEP),
     ("design/solvers", rf"share starts at {N} and", ascent.COARSE),
     ("design/solvers", rf"down to {N}\.", ascent.FINE),
     ("design/solvers", rf"tests {N}, 0\.2", shrinking.SLACKS[0]),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +253,51 @@ def test_ctrl_c_while_the_metric_is_learned_is_raised_and_leaves_no_model(
     whole = model.fit(X, y)
     assert whole.stop_reason_ == "tol"
     np.testing.assert_array_equal(whole.gamma_, DSEKLClassifier(random_state=0).fit(X, y).gamma_)
+
+
+INTERRUPTED = """
+import os, signal
+import numpy as np
+from numba.core import serialize
+
+calls, place, unpickle = 0, 0, serialize._numba_unpickle
+
+def interrupted(*arguments):
+    global calls
+    calls += 1
+    if calls == place:
+        os.kill(os.getpid(), signal.SIGINT)
+    return unpickle(*arguments)
+
+serialize._numba_unpickle = interrupted
+
+from dsekl import DSEKLClassifier
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((200, 4))
+y = X[:, 0] * X[:, 1] > 0
+whole = DSEKLClassifier(random_state=0).fit(X, y)
+total = calls
+for place in (total // 4, *range(total // 2 - 3, total // 2 + 3), 3 * total // 4, 9 * total // 10):
+    calls = 0
+    model = DSEKLClassifier(random_state=0, warm_start=True)
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        assert calls >= place
+    else:
+        raise AssertionError(f"call {place} of {total} was not interrupted")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert (model.fit(X, y).dual_coef_ == whole.dual_coef_).all()
+print("done")
+"""
+
+
+def test_ctrl_c_while_numba_takes_a_function_is_ctrl_c() -> None:
+    """There an exception is lost, and Numba raises a TypeError in its place."""
+    code = [sys.executable, "-c", INTERRUPTED]
+    ended = subprocess.run(code, capture_output=True, text=True, timeout=300, check=False)
+    assert (ended.stdout, ended.stderr) == ("done\n", "")
 
 
 def test_values_whose_squares_overflow_are_named_by_their_column() -> None:

@@ -33,6 +33,14 @@ def test_the_snippets_print_what_is_shown(tmp_path: Path, monkeypatch: pytest.Mo
         assert numbers(found) == pytest.approx(numbers(shown), abs=TOLERANCE)
 
 
+def test_the_papers_algorithms_are_within_a_point_of_svc() -> None:
+    """On the digits that the snippets load; a doctest of the guide computes the same."""
+    shown = next(shown for _, shown in SNIPPETS if shown.startswith("SVC"))
+    exact, *algorithms = numbers(shown)
+    assert len(algorithms) == 2
+    assert min(algorithms) >= exact - 0.01
+
+
 def words(text: str) -> str:
     """The text without its numbers and blanks."""
     return re.sub(rf"{NUMBER}|\s", "", text)

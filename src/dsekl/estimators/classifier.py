@@ -58,7 +58,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         learned gamma. "logistic", named or chosen, gives ``predict_proba``.
     C : "auto" or float, default="auto"
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
-        "auto" chooses C together with a learned gamma, and is 1 elsewhere.
+        "auto" chooses C together with a learned gamma, and is 1 elsewhere. ``inf`` allows no row a loss (the hard
+        margin): for dual ascent, and every loss but "logistic" and "squared".
     solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
         Block dual ascent, the exact kernel machine to a stated duality gap, or the paper's Algorithm 1 or 2. The
         objects ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.

@@ -227,7 +227,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         The change is measured; where no smaller model keeps the bound, the copy has all terms. What it cost is in its
         ``compaction_``: terms_before, terms_after, largest_change and mean_change at the rows_measured, for classifiers
         the share of changed_decisions among them, and norm_of_change, in the kernel's space: for kernels with
-        k(x, x) = 1, and up to rounding, no row whatsoever changes by more.
+        k(x, x) = 1, no row whatsoever changes by more in exact arithmetic.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ SHARED: dict[str, Parameter] = {
     "kernel": Parameter("auto", Role.TERMS, ANYTHING),
     "gamma": Parameter("auto", Role.TERMS, ANYTHING),
     "loss": Parameter("auto", Role.PROBLEM, ANYTHING),
-    "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]),
+    "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})]),
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
     "max_epochs": Parameter(100, Role.EFFORT, [COUNT]),

@@ -30,6 +30,9 @@ class Loss(Protocol):
     quadratic: ClassVar[bool] = False
     """True where the dual of a block is a linear system, solved at once: the squared loss."""
 
+    has_hard_form: ClassVar[bool] = False
+    """True where ``C = inf`` is a problem of its own, of the least f that no row loses by."""
+
     settled_gap: ClassVar[float]
     """The relative duality gap under which the error on new rows no longer falls (docs/design/solvers.md)."""
 

@@ -19,6 +19,7 @@ class Hinge(Loss, BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.0
+    has_hard_form: ClassVar = True
     settled_gap: ClassVar = 0.05
 
     def value(self, y: Array, f: Array) -> Array:
@@ -41,6 +42,7 @@ class SquaredHinge(Loss, BaseEstimator):
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 2.0
+    has_hard_form: ClassVar = True
     settled_gap: ClassVar = 0.05
 
     def value(self, y: Array, f: Array) -> Array:

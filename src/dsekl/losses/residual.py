@@ -74,6 +74,7 @@ class EpsilonInsensitive(HomogeneousLoss, BaseEstimator):
     tasks: ClassVar = ("regression",)
     degree: ClassVar = 1
     curvature: ClassVar = 0.0
+    has_hard_form: ClassVar = True
     settled_gap: ClassVar = 0.03
 
     @property
@@ -116,6 +117,7 @@ class Huber(HomogeneousLoss, BaseEstimator):
     tasks: ClassVar = ("regression",)
     degree: ClassVar = 2
     curvature: ClassVar = 1.0
+    has_hard_form: ClassVar = True
     settled_gap: ClassVar = 0.03
 
     @property
@@ -169,6 +171,7 @@ class Quantile(HomogeneousLoss, BaseEstimator):
     tasks: ClassVar = ("regression",)
     degree: ClassVar = 1
     curvature: ClassVar = 0.0
+    has_hard_form: ClassVar = True
     settled_gap: ClassVar = 0.03
 
     @property

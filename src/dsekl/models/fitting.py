@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.kernels import VectorKernel
-from dsekl.runs import Hooks, Interrupted, Monitor, Run, Settled, Validation, optimise
+from dsekl.runs import HeldInterrupts, Hooks, Interrupted, Monitor, Run, Settled, Validation, optimise
 
 from .examples import Examples
 from .importances import importances
@@ -70,7 +70,8 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         if run.file is not None:
             _check_settled(machine, settled)
         problem, examples = machine.problem(examples, settled, run, rng)
-    state, monitor = run.take_up(machine.solver, problem, rng)
+    with HeldInterrupts():
+        state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
         monitor.validation = Validation(problem.gram.at(held_out.rows), held_out.targets, held_out.errors)

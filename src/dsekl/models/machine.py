@@ -16,7 +16,7 @@ from dsekl.gram.reference import NEGLIGIBLE
 from dsekl.kernels import RBF, Kernel, Laplacian, Matern, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Hinge, Logistic, Loss, SquaredHinge
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Reshaping, Rows, StoredRows
-from dsekl.runs import Progress, Run, Settled, Stages
+from dsekl.runs import HeldInterrupts, Interrupted, Progress, Run, Settled, Stages
 from dsekl.solvers import DualAscent, Problem, Solver
 from dsekl.workers import ALONE, Workers
 
@@ -65,6 +65,21 @@ class Machine:
     kernel_tol: float = 1e-6
     budget: int = 256 * MEGABYTE
     names: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        able = isinstance(self.solver, DualAscent) and (self.loss is None or self.loss.has_hard_form)
+        if able or not self._hard:
+            return
+        raise ValueError(
+            f"C=inf has no meaning for solver {type(self.solver).__name__} with loss {type(self.usual_loss).__name__}; "
+            "give a finite C, e.g. 1e6, or solver='dual' with the loss hinge, squared_hinge, epsilon_insensitive, "
+            "huber or quantile, which C=inf allows no row"
+        )
+
+    @property
+    def _hard(self) -> bool:
+        """Whether no row may have a loss."""
+        return self.C is not None and bool(np.isinf(self.C))
 
     @property
     def all_points(self) -> bool:
@@ -184,10 +199,21 @@ class Machine:
             self.budget,
         )  # fmt: skip
         options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
-        stages = Stages(run.stages, run.file, lambda: run.keep_if_due(run))
+
+        def pause() -> None:
+            run.keep_if_due(run)
+            if interrupts.pending:
+                raise Interrupted
+
+        def advance(done: float) -> None:
+            progress.advance(done)
+            pause()
+
+        # Ctrl-C is held back until a stage is whole: raised within the call of a compiled function, it may become an
+        # error of Numba's.
         try:
-            with Progress(run.verbose, 1, "metric") as progress:
-                return metric.learn(data, options, run.seed, stages, progress.advance)
+            with Progress(run.verbose, 1, "metric") as progress, HeldInterrupts() as interrupts:
+                return metric.learn(data, options, run.seed, Stages(run.stages, run.file, pause), advance)
         except KeyboardInterrupt:
             run.keep(run)
             raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet") from None
@@ -201,7 +227,9 @@ class Machine:
 
     def _losses(self) -> dict[str, Loss]:
         """Return the losses to choose from, the usual one first."""
-        return CHOSEN_LOSSES if self.loss is None else {type(self.loss).__name__: self.loss}
+        if self.loss is not None:
+            return {type(self.loss).__name__: self.loss}
+        return {name: loss for name, loss in CHOSEN_LOSSES.items() if loss.has_hard_form or not self._hard}
 
     def _gamma(self, gamma: float | Floats | str, rows: NumberRows, rng: np.random.Generator) -> float | Floats:
         """Return gamma as a positive number or one positive number per feature."""

@@ -1,6 +1,6 @@
 """A run: epochs until something ends them, progress, history, Ctrl-C, checkpoints, and going on from one."""
 
-from .interrupts import Interrupted
+from .interrupts import HeldInterrupts, Interrupted
 from .loop import Hooks, optimise
 from .monitor import ErrorMeasure, Monitor, Units, Validation
 from .progress import Progress
@@ -8,6 +8,6 @@ from .run import Run, Settled, Stopping
 from .stages import Stages
 
 __all__ = [
-    "ErrorMeasure", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stages", "Stopping", "Units",
-    "Validation", "optimise",
+    "ErrorMeasure", "HeldInterrupts", "Hooks", "Interrupted", "Monitor", "Progress", "Run", "Settled", "Stages",
+    "Stopping", "Units", "Validation", "optimise",
 ]  # fmt: skip

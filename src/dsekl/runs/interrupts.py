@@ -1,7 +1,8 @@
 """Ctrl-C, held back until a step is whole.
 
 A step writes coefficients first and their predictions later; an exception between the two would leave a state that is
-neither before the step nor after it.
+neither before the step nor after it. Nor may it come while Numba takes an argument that is a function: the exception is
+then lost, and another one raised in its place.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class HeldInterrupts:
         if self._held:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.pending and kind is None:
-            raise Interrupted
+            raise Interrupted("stopped by Ctrl-C")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.pending:

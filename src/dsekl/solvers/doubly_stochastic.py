@@ -30,8 +30,8 @@ from sklearn.base import BaseEstimator
 from dsekl.gram import transposed_times
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
+from . import preconditioner
 from .block_gradient import CurvatureBound, data_gradient, diverged, safe_step, sizes, steepness
-from .preconditioner import FIRST_STEP, SHORTEST, WORSE_THAN_NOTHING, direction
 from .solver import Problem, Solver, Verdict, require
 from .state import Floats, PerTerm, Plan, Positive, State
 
@@ -75,7 +75,7 @@ class DoublyStochastic(BaseEstimator):
     n_cols : int
         Centres a step, the paper's J; clipped to the number of terms that there are.
     step_size : float or "auto"
-        Factor of every step. "auto" is 0.5 for preconditioned steps, and half of that after each step that proves too
+        Factor of every step. "auto" is 1 for preconditioned steps, and half of that after each step that proves too
         long. For the paper's steps, whose factor is 1, it is one over the curvature of the loss (1 for the hinge, the
         targets' size for other losses with kinks), and each step is at most what the curvature of its own block allows.
         A number is taken as it is.
@@ -110,7 +110,7 @@ class DoublyStochastic(BaseEstimator):
         coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
         state = StepState(coef, rng, late=np.zeros_like(coef) if self.average else None)
         if self.step_size == "auto":
-            state.unit = 1.0 / steepness(problem) if self.steps == "paper" else FIRST_STEP
+            state.unit = 1.0 / steepness(problem) if self.steps == "paper" else preconditioner.FIRST_STEP
         return state
 
     def adapt(self, problem: Problem, state: StepState) -> StepState:
@@ -165,13 +165,13 @@ class DoublyStochastic(BaseEstimator):
         y, weights = problem.targets[rows], problem.weights[rows, None]
         loss = float((weights * problem.loss.value(y, f)).sum())
         nothing = float((weights * problem.loss.value(y, np.zeros_like(f))).sum())
-        if self.step_size == "auto" and loss > WORSE_THAN_NOTHING * nothing:
-            state.unit = max(0.5 * state.unit, SHORTEST)
+        if self.step_size == "auto" and loss > preconditioner.WORSE_THAN_NOTHING * nothing:
+            state.unit = max(0.5 * state.unit, preconditioner.SHORTEST)
         K = problem.gram.block(rows, cols)
         gradient = transposed_times(K, weights * problem.loss.gradient(y, f)) / len(rows)
         gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]
         state.evaluations += len(rows) * (len(moved) + len(cols))
-        return -self._step(state) * direction(problem, K, rows, gradient), loss
+        return -self._step(state) * preconditioner.direction(problem, K, rows, gradient), loss
 
     def judge(self, problem: Problem, state: StepState) -> Verdict:
         return Verdict("change", state.change, problem.tol or 0.0)
@@ -193,7 +193,7 @@ class DoublyStochastic(BaseEstimator):
     def _step(self, state: StepState) -> float:
         """Return the factor of the step."""
         papers = self.steps == "paper"
-        schedule = self.schedule if self.schedule != "auto" else "inverse" if papers else "inverse_sqrt"
+        schedule = self.schedule if self.schedule != "auto" else "inverse" if papers else preconditioner.SCHEDULE
         shrinking = SCHEDULES[schedule](state.step if papers else state.epoch + 1)
         return (state.unit if self.step_size == "auto" else float(self.step_size)) * shrinking
 
@@ -203,7 +203,7 @@ class DoublyStochastic(BaseEstimator):
             return (
                 f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"
             )
-        smaller = safe_step(problem, rows, cols) if self.steps == "paper" else FIRST_STEP
+        smaller = safe_step(problem, rows, cols) if self.steps == "paper" else preconditioner.FIRST_STEP
         return (
             f"the steps diverge: step_size={self.step_size!r} of {type(self).__name__} is too large for "
             f"{sizes(problem)}; try step_size={smaller:.1g}, or 'auto'"

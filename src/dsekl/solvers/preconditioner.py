@@ -8,7 +8,7 @@ ones, one step size must suit the largest, and the small ones hardly move. Newto
 It is near 1 in length whatever the kernel, so a fixed factor serves. The damping holds back directions that so few rows
 say nothing about; it changes the way and not the end, because where the gradient is 0 there is no step. (Gradient and
 curvature come from the same random rows and are not independent, so the end is that of eq. 4 up to a term that falls as
-the number of rows in a step grows.)
+the number of rows in a step grows.) ``benchmarks/steps.py`` has chosen the constants.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .block_gradient import steepness
 from .solver import Problem
 from .state import Floats
 
-DAMPING = 3e-4
+DAMPING = 1e-3
 """Of the curvature of a single row: below it, directions are left to later blocks."""
 
 ITERATIONS, PRECISION = 50, 1e-3
@@ -39,13 +39,16 @@ MOST_COLS = 500
 MOST_ROWS = 1000
 """Rows that a preconditioner looks at."""
 
-FIRST_STEP = 0.5
-"""Factor of the steps in the first epoch; later ones shrink with the root of the epoch's number."""
+FIRST_STEP = 1.0
+"""Factor of the steps in the first epoch."""
+
+SCHEDULE = "inverse_sqrt"
+"""How it shrinks with the number of the epoch."""
 
 SHORTEST = 1e-12
 """Factor below which steps do not become shorter."""
 
-WORSE_THAN_NOTHING = 4.0
+WORSE_THAN_NOTHING = 2.0
 """Loss over that of f = 0 at which a step was too long, and all later ones become half as long."""
 
 

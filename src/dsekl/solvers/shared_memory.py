@@ -39,9 +39,10 @@ from dsekl.gram.gram import Array
 from dsekl.sampling import cut, draw_distinct, is_permutation
 from dsekl.workers import ALONE, Threads, Workers, chunks
 
+from . import preconditioner
 from .block_gradient import data_gradient, diverged, sizes
-from .doubly_stochastic import STEPS
-from .preconditioner import FIRST_STEP, MOST_COLS, MOST_ROWS, SHORTEST, WORSE_THAN_NOTHING, direction
+from .doubly_stochastic import SCHEDULES, STEPS
+from .preconditioner import MOST_COLS, MOST_ROWS
 from .solver import Problem, Solver, Verdict, require
 from .state import Floats, Form, PerTerm, Plan, Positive, State
 
@@ -117,7 +118,7 @@ class SharedMemory(BaseEstimator):
     n_workers : int or None
         Worker threads; None takes the estimator's ``n_jobs``.
     learning_rate : float or "auto"
-        Factor of every step. "auto" is 0.5 for preconditioned steps, and half of that after each batch of rows that
+        Factor of every step. "auto" is 1 for preconditioned steps, and half of that after each batch of rows that
         proves it too long. For the paper's steps it is 1 for labels, as in the paper; for real targets it is the rate
         at which the first step moves f by about their size. The paper's steps are divided by the number of the epoch,
         preconditioned ones by its root.
@@ -196,9 +197,9 @@ class SharedMemory(BaseEstimator):
     def _preconditioned_step(self, problem: Problem, state: SharedState, batch: _Batch, workers: Workers) -> None:
         y, weights = problem.targets[batch.rows], problem.weights[batch.rows, None]
         nothing = float((weights * problem.loss.value(y, np.zeros_like(y))).sum())
-        if self.learning_rate == "auto" and batch.loss > WORSE_THAN_NOTHING * nothing:
-            state.rate = max(0.5 * state.rate, SHORTEST)
-        rate = state.rate / sqrt(state.epoch + 1)
+        if self.learning_rate == "auto" and batch.loss > preconditioner.WORSE_THAN_NOTHING * nothing:
+            state.rate = max(0.5 * state.rate, preconditioner.SHORTEST)
+        rate = state.rate * SCHEDULES[preconditioner.SCHEDULE](state.epoch + 1)
         blocks = [
             (cols[part], gradient[part] / len(batch.rows))
             for cols, gradient in zip(batch.col_batches, batch.gradients, strict=True)
@@ -212,7 +213,9 @@ class SharedMemory(BaseEstimator):
         def move(block: tuple[Indices, Floats]) -> None:
             cols, gradient = block
             gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]
-            state.coef[cols] -= rate * direction(problem, gram.block(seen, cols), seen, gradient, together)
+            state.coef[cols] -= rate * preconditioner.direction(
+                problem, gram.block(seen, cols), seen, gradient, together
+            )
 
         workers.map(move, blocks)
         state.evaluations += len(seen) * gram.n_terms
@@ -230,7 +233,7 @@ class SharedMemory(BaseEstimator):
         return state.coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
     def _divergence(self, problem: Problem, state: SharedState) -> str:
-        smaller = FIRST_STEP if self.steps == "preconditioned" else state.rate / 10
+        smaller = preconditioner.FIRST_STEP if self.steps == "preconditioned" else state.rate / 10
         return (
             f"the steps diverge: learning_rate={self.learning_rate!r} of {type(self).__name__} is too large for "
             f"{sizes(problem)}, or kernel values overflow; try learning_rate={smaller:.1g}, or scale the columns of X"
@@ -238,7 +241,7 @@ class SharedMemory(BaseEstimator):
 
     def _first_rate(self, problem: Problem, rng: np.random.Generator) -> float:
         if self.steps == "preconditioned":
-            return FIRST_STEP
+            return preconditioner.FIRST_STEP
         # The first step moves coefficients by up to the rate, up or down, so f by about the rate times the root of
         # the sum of a row's squares in K.
         if (np.abs(problem.targets) == 1.0).all():

@@ -50,6 +50,11 @@ class Problem:
         return int(self.targets.shape[1])
 
     @property
+    def hard(self) -> bool:
+        """Whether C is infinite: no row may lose anything, and of such f the least is asked for."""
+        return bool(np.isinf(self.C))
+
+    @property
     def penalty(self) -> float:
         """The paper's lambda: the factor of the squared norm of the coefficients, ``1 / (C N)``."""
         return 1.0 / (self.C * self.n_rows)

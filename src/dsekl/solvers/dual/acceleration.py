@@ -11,14 +11,27 @@ from __future__ import annotations
 import numpy as np
 
 from ..solver import Problem
+from .block import ROUNDING
 from .dual_state import MEMORY, DualState
 
 RESOLUTION = 1e-6
 """Curvatures below this share of the greatest are rounding, and no direction to go."""
 
 
+MOST_NOISE = 0.03
+"""Rounding of a kernel value, over the ridge 1 / C, above which F says too little of the curvature."""
+
+
 def accelerate(problem: Problem, state: DualState) -> None:
-    """Move ``coef`` and F to the minimum over the plane through their values after the last epochs."""
+    """Move ``coef`` and F to the minimum over the plane through their values after the last epochs.
+
+    Where kernel values are rounded by about as much as the ridge, as float32 ones are at a C of 1e5, the plane's
+    curvature is rounding, and its minimum may be anywhere: there is no acceleration then.
+    """
+    first = np.arange(1)
+    rounding = ROUNDING[problem.gram.block(first, first).dtype.name] * float(state.diagonal.max())
+    if rounding * problem.C * float(problem.weights.max()) > MOST_NOISE:
+        return
     C = problem.C * problem.weights
     counted = C > 0
     nothing = np.empty((0, *state.coef.shape))

@@ -20,6 +20,8 @@ from ..state import Floats
 from .definite import indefinite
 from .dual_state import DualState
 
+TINY = float(np.finfo(np.float64).tiny)
+
 NEGATIVE = 1e-3
 """How far below 0 coef' K coef may be found, as a share of the objective, before the kernel is to blame."""
 
@@ -48,7 +50,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """The relative gap, (primal - dual) / primal, which no optimum can be further away than."""
-        return self.excess / max(abs(self.primal), np.finfo(np.float64).tiny)
+        return self.excess / max(abs(self.primal), TINY)
 
 
 def certify(problem: Problem, state: DualState) -> Certificate:
@@ -57,13 +59,7 @@ def certify(problem: Problem, state: DualState) -> Certificate:
     Every row adds a part that is not negative, and 0 where the row is settled; so predictions that are out of date for
     settled rows give a fair estimate, and those of today the bound.
     """
-    excess, primal, loss = _parts(problem, state, np.arange(problem.n_rows), state.F)
-    found = Certificate(
-        float(excess.sum()),
-        float(primal.sum()),
-        float((problem.weights * loss).sum()),
-        float(problem.weights[state.diagonal > 0].sum()),
-    )
+    found = _hard(problem, state) if problem.hard else _soft(problem, state)
     if not (np.isfinite(found.excess) and np.isfinite(found.primal)):
         raise overflow(problem)
     quadratic = float((state.coef * state.F).sum())
@@ -78,12 +74,13 @@ def audited(problem: Problem, state: DualState, reference: Reference, goal: floa
 
     Where predicting all rows anew costs little beside the run, that is done, and F is then the new predictions. Else
     some rows are drawn: what they say of all, and three standard errors, are added to the gap. Only where that does not
-    meet the goal are all rows predicted, so that the run goes on from true predictions.
+    meet the goal are all rows predicted, so that the run goes on from true predictions. With C = inf every row counts,
+    and all are predicted.
     """
     support = np.flatnonzero(state.coef.any(axis=1))
     affordable = int(max(FREE_WORK, SHARE_OF_WORK * state.evaluations)) // max(1, len(support))
     n_audited = max(FEWEST_AUDITED, affordable)
-    if n_audited < problem.n_rows:
+    if n_audited < problem.n_rows and not problem.hard:
         rows = np.sort(state.rng.choice(problem.n_rows, n_audited, replace=False, shuffle=False))
         found = _extrapolated(problem, state, rows, reference.product(rows, support, state.coef[support]))
         if found.gap < goal:
@@ -104,6 +101,36 @@ def feasible(problem: Problem, coef: Floats, former_C: float) -> Floats:
     for otherwise in (coef * min(1.0, problem.C / former_C), np.zeros_like(coef)):
         coef = np.where(np.isfinite(problem.loss.conjugate(problem.targets, coef, C)), coef, otherwise)
     return coef
+
+
+def _soft(problem: Problem, state: DualState) -> Certificate:
+    """Return the sums over all rows."""
+    excess, primal, loss = _parts(problem, state, np.arange(problem.n_rows), state.F)
+    return Certificate(
+        float(excess.sum()),
+        float(primal.sum()),
+        float((problem.weights * loss).sum()),
+        float(problem.weights[state.diagonal > 0].sum()),
+    )
+
+
+def _hard(problem: Problem, state: DualState) -> Certificate:
+    """Return the certificate for C = inf: the least ``1/2 |f|^2`` of all f without a loss.
+
+    Rounding leaves some rows a trace of a loss, so the primal objective is infinite and says nothing. The gap is the
+    larger of two: ``1/2 |f|^2`` less the dual, which bounds how far it is above the least, as a share of it; and the
+    worst row's loss as a share of the mean loss of f = 0.
+    """
+    counted = state.diagonal > 0
+    coef, y, F = state.coef[counted], problem.targets[counted], state.F[counted]
+    loss, weights = problem.loss.value(y, F), problem.weights[counted]
+    nothing = float(problem.loss.value(y, np.zeros_like(F)).mean()) if len(y) else 0.0
+    half_square = max(0.5 * abs(float((coef * F).sum())), TINY)
+    # Each row's part is 0 at the optimum; those of rows with a loss may be negative, and cancel nothing here.
+    excess = float(np.abs(coef * F + problem.loss.conjugate(y, coef, np.inf)).sum())
+    worst = float(loss.max(initial=0.0)) / max(nothing, TINY)
+    gap = max(excess / half_square, worst)
+    return Certificate(gap * half_square, half_square, float((weights[:, None] * loss).sum()), float(weights.sum()))
 
 
 def _parts(problem: Problem, state: DualState, rows: NDArray[np.intp], F: Floats) -> tuple[Floats, Floats, Floats]:

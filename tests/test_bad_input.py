@@ -20,7 +20,7 @@ X, y = make_moons(100, noise=0.1, random_state=0)
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (dict(C=-1.0), ["'C'", "-1.0", "(0.0, inf)"]),
+        (dict(C=-1.0), ["'C'", "-1.0", "(0.0, inf]"]),
         (dict(gamma=-2.0), ["gamma", "-2.0", "positive"]),
         (dict(gamma="wide"), ["gamma", "'wide'", "'scale'", "'median'"]),
         (dict(gamma=[1.0, 2.0, 3.0]), ["gamma", "(3,)", "2 features"]),

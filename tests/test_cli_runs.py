@@ -151,19 +151,25 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_model(
     assert np.array_equal(dsekl.load(model).support_, whole.support_)
 
 
+def reading_for_long(folder: Path, **settings: Any) -> subprocess.Popen[str]:
+    """Return a process that has begun to read a file which takes many seconds."""
+    data = folder / "train.csv"
+    data.write_text("a,b,y\n" + "1.25,2.5,0\n3.75,4.5,1\n" * 3_000_000)
+    arguments = ["fit", str(data), "-t", "y", "-m", str(folder / "m.dsekl")]
+    # Under nohup the end of the terminal is ignored, also by whoever these tests start.
+    settings = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL), **settings}
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True, **settings)
+    while not any(handle.resolve() == data for handle in Path(f"/proc/{process.pid}/fd").iterdir()):
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process
+
+
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_while_a_file_is_read_writes_nothing_but_a_word(
     tmp_path: Path, sign: signal.Signals, code: int
 ) -> None:
-    data = tmp_path / "train.csv"
-    data.write_text("a,b,y\n" + "1.25,2.5,0\n3.75,4.5,1\n" * 3_000_000)  # many seconds to read
-    process = subprocess.Popen(
-        [*COMMAND, "fit", str(data), "-t", "y", "-m", str(tmp_path / "m.dsekl")], stderr=subprocess.PIPE, text=True
-    )
-    opened = Path(f"/proc/{process.pid}/fd")
-    while not any(handle.resolve() == data for handle in opened.iterdir()):
-        assert process.poll() is None
-        time.sleep(0.01)
+    process = reading_for_long(tmp_path)
     process.send_signal(sign)
     _, printed = process.communicate(timeout=60)
     assert (process.returncode, printed) == (code, "note: stopped\n")
@@ -188,19 +194,12 @@ def test_ctrl_c_while_the_command_line_is_loaded_prints_no_traceback() -> None:
 
 def test_a_job_in_the_background_heeds_sigterm(tmp_path: Path) -> None:
     """Shells let such jobs ignore Ctrl-C, and SIGTERM is what ends them."""
-    os.mkfifo(tmp_path / "train.csv")
-    process = subprocess.Popen(
-        [*COMMAND, "fit", str(tmp_path / "train.csv"), "-t", "y", "-m", str(tmp_path / "m")],
-        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
-    )  # fmt: skip
-    handle = os.open(tmp_path / "train.csv", os.O_WRONLY)
-    time.sleep(0.5)
+    process = reading_for_long(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     _, printed = process.communicate(timeout=60)
-    os.close(handle)
     assert (process.returncode, printed) == (143, "note: stopped\n")
 
 

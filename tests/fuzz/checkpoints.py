@@ -25,10 +25,6 @@ from .models import SIDES, THREE, WORDS, X, shared_letters
 NAME = "checkpoints"
 COUNT = 20_000
 
-# Small enough problems for thousands of fits, which still grow, shrink, and prune by a spatial order.
-ascent.FEWEST_ROWS = 8
-dense.FEWEST_ORDERED = 20
-
 MORE = np.concatenate([X, X + 0.1, X - 0.1])
 PLAIN: dict[str, Any] = dict(gamma=0.5, random_state=0, max_epochs=4, n_jobs=1, tol=0.0, verbose=False)
 STEPS = DoublyStochastic(15, 15)
@@ -65,6 +61,9 @@ def fits() -> dict[str, tuple[Any, Any, Any]]:
 
 def prepare(folder: Path) -> None:
     """Write checkpoints of all fits: before the first step, within an epoch, between two, and at the end."""
+    # Small problems for thousands of fits should still grow, shrink, and prune by a spatial order. Trials are forked
+    # from this process; an import must not change it, since pytest imports this module too.
+    ascent.FEWEST_ROWS, dense.FEWEST_ORDERED = 8, 20
     write = Checkpoint.write
 
     def write_and_keep(self: Checkpoint, run: Run) -> None:

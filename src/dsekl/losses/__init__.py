@@ -54,7 +54,9 @@ def resolve(loss: str | Loss, task: str) -> Loss:
         name, least, most, right = _SHAPE_RANGES[type(loss)]
         if not least <= loss.shape <= most:
             raise ValueError(f"{name}={loss.shape!r} of the {type(loss).__name__} loss must be {right}")
-    if not hasattr(loss, "quadratic"):  # a loss of the user's own need not know of it
+    unknown = [ability for ability in ("quadratic", "has_hard_form") if not hasattr(loss, ability)]
+    if unknown:  # a loss of the user's own need not know of them
         loss = copy.copy(loss)
-        object.__setattr__(loss, "quadratic", False)
+        for ability in unknown:
+            object.__setattr__(loss, ability, False)
     return loss

@@ -93,7 +93,7 @@ SOLVERS = (
         "doubly stochastic", DoublyStochastic(), settings=dict(gamma="median", early_stopping=True, max_epochs=8)
     ),
     SolverCase("paper's steps", DoublyStochastic(steps="paper"), settings=dict(gamma="median", max_epochs=6)),
-    SolverCase("averaged", DoublyStochastic(average=True, steps="paper"), settings=dict(max_epochs=6)),
+    SolverCase("averaged", DoublyStochastic(average=True), settings=dict(max_epochs=6)),
     SolverCase(
         "constant steps", DoublyStochastic(80, 120, schedule="constant", steps="paper"), settings=dict(max_epochs=6)
     ),

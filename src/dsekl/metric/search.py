@@ -27,6 +27,10 @@ FIRST_C = 4.0
 WIDEST, NARROWEST, MOST_C_STEPS, MOST_RIDGE_STEPS = -9, 4, 5, 12
 """How far from where the neighbours' mean would have it a search may go; ridge without noise may want a C of 1e8."""
 
+MANY_ROWS, C_STEPS_OF_MANY = 10_000, 2
+"""Rows from which on C goes no further than so many steps, but for ridge: with a large C a fit of many rows takes more
+epochs than it is given, and a few thousand held-out rows do not see that."""
+
 SWEEPS = 30
 SMALL = 1e-3
 

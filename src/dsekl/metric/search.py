@@ -64,9 +64,9 @@ class Kind:
     def name(self) -> str:
         return f"{self.kernel_name}, {self.loss_name}, {self.scale}"
 
-    def lattice(self, C: float | None) -> Lattice:
-        """Return the widths and C that are searched; C alone where it is given."""
-        most = MOST_RIDGE_STEPS if self.loss.quadratic else MOST_C_STEPS
+    def lattice(self, C: float | None, many: bool = False) -> Lattice:
+        """Return the widths and C that are searched, of ``many`` rows or few; C alone where it is given."""
+        most = MOST_RIDGE_STEPS if self.loss.quadratic else C_STEPS_OF_MANY if many else MOST_C_STEPS
         C_steps = range(-MOST_C_STEPS, most + 1) if C is None else range(1)
         return Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
 
@@ -85,7 +85,7 @@ class Search:
 
     def __init__(self, data: Data, regions: list[Region], kind: Kind, C: float | None) -> None:
         self.data, self.regions, self.kind = data, regions, kind
-        self.lattice = kind.lattice(C)
+        self.lattice = kind.lattice(C, len(data) > MANY_ROWS)
         self.found: dict[Setting, Found] = {}
         self._distances: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         sizes = [(len(region.fitted), len(region.held_out)) for region in regions]

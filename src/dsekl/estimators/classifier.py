@@ -17,7 +17,7 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import decisions, wrong
+from .labels import decisions, targets_of, wrong
 from .parameters import Parameter, table, with_parameters
 
 Floats = NDArray[np.float64]
@@ -183,7 +183,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
             weights = weights * inputs.class_weights(self.class_weight, self.classes_, labels[counted])[codes]
             if (np.bincount(codes, weights) > 0).sum() < 2:
                 raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
-        examples = Examples.of(rows, _targets(codes, len(self.classes_)), weights, wrong, codes)
+        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
         self._train(loss, examples, labels, sample_weight)
         return self
 
@@ -215,10 +215,3 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
         assert fitted.support_classes is not None
         return np.bincount(fitted.support_classes, minlength=len(self.classes_))
-
-
-def _targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Return -1 and 1: one column for two classes, one against the rest for more."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)

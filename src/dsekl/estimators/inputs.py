@@ -150,6 +150,24 @@ def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.floa
     return np.where(weights < heaviest / HEAVIEST**2, 0.0, weights)
 
 
+def stream_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """Return one weight per row of a batch of a stream; all of them may be 0."""
+    counted = np.empty((n_rows, 0))
+    check_consistent_length(counted, sample_weight)
+    weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
+    if weights.size and weights.max() > HEAVIEST:
+        raise ValueError(f"sample_weight holds {weights.max():.3g} as its largest; divide the weights by a constant")
+    return weights
+
+
+def refuse_unusable(estimator: BaseEstimator, kernel: Kernel, X: NDArray[np.float64]) -> None:
+    """Refuse checked numbers that the kernel cannot compare: too large, or negative for histograms."""
+    rows = ArrayRows(X)
+    if kernel.pairwise is Pairwise.CHI_SQUARED:
+        _refuse_negative(rows)
+    _refuse_huge(estimator, *rows.largest())
+
+
 def class_weights(given: Mapping[Any, float] | str, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
     """Return the weight of each class."""
     for label, weight in given.items() if isinstance(given, Mapping) else ():

@@ -9,8 +9,7 @@ The scales of columns and targets are those of the rows so far, taken anew whene
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from dsekl.losses import Loss, Quantile
 from . import ascent, weights
 from .ascent import STEP, Ascent, Compared, Rows
 from .buffer import FACTOR, REGRET, Buffer, Floats
+from .early import EarlyRows
 from .maintenance import shrinking
 from .moments import Moments, observe
 from .points import PAIRWISE
@@ -98,8 +98,8 @@ class Learner:
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0
-    early: list[tuple[Floats, Floats, Floats]] = field(default_factory=list)
-    """Rows, targets and weights that came first, until weights have been learned from them for the last time."""
+    early: EarlyRows | None = None
+    """The rows that came first, until weights have been learned from them for the last time."""
 
     @staticmethod
     def start(settings: Settings, n_features: int, n_outputs: int, seed: int) -> Learner:
@@ -111,6 +111,9 @@ class Learner:
             np.zeros(n_features, dtype=bool), np.zeros(n_outputs), np.ones(n_outputs),
         )  # fmt: skip
         learner.gamma = learner._gamma_now()
+        if learner._learns_weights:
+            most = min(LEARNED_AT[-1], max(LEARNED_AT[0], MOST_EARLY // n_features))
+            learner.early = EarlyRows.none(n_features, n_outputs, most)
         return learner
 
     @property
@@ -169,8 +172,8 @@ class Learner:
             self.weight += weight
         out *= self.unit
         out += self.intercept
-        if self._keeps_early:
-            self.early.append((X.copy(), Y.copy(), weights.copy()))
+        if self.early is not None:
+            self.early.add(X, Y, weights)
         self.n_seen += len(X)
 
     def _loss_of(self, y: Floats, f: Floats) -> Floats:
@@ -183,11 +186,6 @@ class Learner:
         settings = self.settings
         named = isinstance(settings.gamma, str) and settings.gamma == "auto"
         return named and settings.learns_weights and settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE
-
-    @property
-    def _keeps_early(self) -> bool:
-        most = min(LEARNED_AT[-1], max(LEARNED_AT[0], MOST_EARLY // self.n_features))
-        return self._learns_weights and self.n_seen < most
 
     def _gamma_now(self) -> Floats:
         """Return gamma from the rows so far; that of features whose weight was learned stays."""
@@ -211,10 +209,10 @@ class Learner:
         """Take the scales of columns and targets anew, and carry the buffer over."""
         self._move_targets()
         moved = self._move_points(self._gamma_now())
-        if self._learns_weights and self.n_seen in LEARNED_AT:
-            moved = self._learn_weights() or moved
+        if self.early is not None and self.n_seen in LEARNED_AT:
+            moved = self._learn_weights(self.early) or moved
             if self.n_seen == LEARNED_AT[-1]:
-                self.early = []
+                self.early = None
         if moved:
             self.settle()
 
@@ -249,9 +247,8 @@ class Learner:
         self.intercept, self.unit = self.targets.mean.copy(), unit
         b.targets[:, :n] = (raw - self.intercept[:, None]) / unit[:, None]
 
-    def _learn_weights(self) -> bool:
+    def _learn_weights(self, early: EarlyRows) -> bool:
         """Learn the weights of the features from the rows that came first; tell whether they have changed."""
-        X, Y, sample_weight = (np.concatenate(parts) for parts in zip(*self.early, strict=True))
         kernel, b, n = self.settings.kernel, self.buffer, self.n_points
 
         def profile(s: Floats) -> Floats:
@@ -263,8 +260,8 @@ class Learner:
         lines = slice(best * self.n_outputs, (best + 1) * self.n_outputs)
         coef = b.machines[FACTOR, best] * b.parts.coef[lines, :n].T
         expansion = weights.Expansion(b.points[:, :n].T.copy(), coef, profile)
-        y = (Y - self.intercept) / self.unit
-        examples = weights.Examples(self._points(X), y, sample_weight, self.settings.loss)
+        y = (early.targets - self.intercept) / self.unit
+        examples = weights.Examples(self._points(early.rows), y, early.weights, self.settings.loss)
         times = weights.descend(expansion, examples, np.random.default_rng([self.seed, self.n_seen]))
         if times is None:
             return False
@@ -289,3 +286,41 @@ class Learner:
         trust = np.exp(b.machines[REGRET].min() - b.machines[REGRET])
         machines = b.parts.average[:, : self.n_points].reshape(len(trust), self.n_outputs, -1)
         return np.asarray(np.tensordot(trust / trust.sum() * b.machines[FACTOR], machines, 1).T * self.unit)
+
+    def widen(self, n_features: int) -> None:
+        """Make room for further features; rows so far did not have them."""
+        more = n_features - self.n_features
+        if more <= 0:
+            return
+        b = self.buffer
+        self.buffer = b._replace(points=np.concatenate([b.points, np.zeros((more, b.points.shape[1]))]))
+        self.features = self.features.widened(n_features)
+        self.center = np.concatenate([self.center, np.zeros(more)])
+        self.learned = np.concatenate([self.learned, np.zeros(more, dtype=bool)])
+        self.gamma = np.concatenate([self.gamma, np.ones(more)])
+        if self.early is not None:
+            self.early.widen(n_features)
+        self._move_points(self._gamma_now())
+
+    def add_output(self) -> None:
+        """Make room for one class more: from one output for two classes to three, or from one per class on."""
+        old, outputs = self.buffer, self.n_outputs
+        signs = [-1.0, 1.0] if outputs == 1 else [1.0] * outputs
+        places = [0, 0] if outputs == 1 else list(range(outputs))
+        new = Buffer.empty(*old.points.shape[:1], len(signs) + 1, old.machines.shape[1], self.settings.budget, 0)
+        for name in ("points", "kernel", "machines", "counts"):
+            getattr(new, name)[...] = getattr(old, name)
+        mine, theirs = new.parts, old.parts
+        for kind in (0, 1, 2):  # coef, f and average
+            for m in range(old.machines.shape[1]):
+                for o, (place, sign) in enumerate(zip(places, signs, strict=True)):
+                    mine[kind][m * new.outputs + o] = sign * theirs[kind][m * outputs + place]
+        mine.mass[...], mine.rest[...] = theirs.mass, theirs.rest
+        mine.targets[...] = -1.0
+        for o, (place, sign) in enumerate(zip(places, signs, strict=True)):
+            mine.targets[o] = sign * theirs.targets[place]
+        self.buffer = new
+        self.targets = Moments.of(new.outputs)
+        self.intercept, self.unit = np.zeros(new.outputs), np.ones(new.outputs)
+        if self.early is not None:
+            self.early.add_class(places, signs)

@@ -23,10 +23,12 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
+from . import online_files
 from .classifier import DSEKLClassifier
 from .fitted import LABELS, checked_attributes
 from .kernel_estimator import AUTO
 from .loaded_parameters import check_object, check_parameters
+from .online import OnlineEstimator
 from .regressor import DSEKLRegressor
 
 KINDS = {kind.__name__: kind for kind in (DSEKLClassifier, DSEKLRegressor)}
@@ -47,7 +49,7 @@ Arrays = dict[str, NDArray[Any]]
 class Saved:
     """What a model file holds: the estimator, the user's table, and the header as it stands in the file."""
 
-    estimator: DSEKLClassifier | DSEKLRegressor
+    estimator: DSEKLClassifier | DSEKLRegressor | OnlineEstimator
     table: dict[str, Any] | None
     header: dict[str, Any]
 
@@ -70,13 +72,15 @@ def read(path: Location, kernel: KernelLike | None = None) -> Saved:
                 f"it was fitted with a kernel of your own, {header['own_kernel']}, which no file holds; pass it "
                 "again: dsekl.load(path, kernel=...)",
             )
+        if header["class"] in online_files.KINDS:
+            return Saved(online_files.build(header, arrays), header["table"], header)
         estimator = _build(header, arrays, kernel)
         if kernel is not None and not _is_same_kernel(header["witness"], estimator.model_):
             raise ModelFileError(path, f"kernel={kernel!r} gives other values than the one that it was fitted with")
         return Saved(estimator, header["table"], header)
 
 
-def load(path: Location, *, kernel: KernelLike | None = None) -> DSEKLClassifier | DSEKLRegressor:
+def load(path: Location, *, kernel: KernelLike | None = None) -> Any:
     """Return the estimator that ``save`` wrote: it predicts to the bit what that one did. No code from the file runs.
 
     Parameters

@@ -10,6 +10,8 @@ The scales of columns and targets are those of the rows so far, taken anew whene
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +25,9 @@ from .ascent import STEP, Ascent, Compared, Rows
 from .buffer import FACTOR, REGRET, Buffer, Floats
 from .early import EarlyRows
 from .maintenance import shrinking
-from .moments import Moments, observe
+from .moments import Moments
 from .points import PAIRWISE
+from .prepared import Prepared
 
 LEARNED_AT = (512, 2048, 8192)
 """Rows after which the weights of the features are learned."""
@@ -116,6 +119,14 @@ class Learner:
             learner.early = EarlyRows.none(n_features, n_outputs, most)
         return learner
 
+    @cached_property
+    def _prepared(self) -> Prepared:
+        return Prepared(self.settings.compared, self.settings.ascent, self.settings.half_lives)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what there is to pickle: addresses of compiled functions are those of one process."""
+        return {name: value for name, value in vars(self).items() if name not in ("_prepared", "_scale")}
+
     @property
     def n_features(self) -> int:
         return len(self.gamma)
@@ -133,7 +144,7 @@ class Learner:
         """The mean loss of all rows, each predicted before it was learned from."""
         return self.loss_sum / self.weight if self.weight else float("nan")
 
-    @property
+    @cached_property
     def _scale(self) -> Floats:
         return np.asarray(self.gamma**self.settings.kernel.gamma_power)
 
@@ -144,6 +155,8 @@ class Learner:
 
     def learn(self, X: Floats, Y: Floats, sample_weight: Floats, labels: NDArray[np.int64]) -> Floats:
         """Learn from rows in order; return what each was predicted to be before, (n, n_outputs)."""
+        X, Y, sample_weight = (np.ascontiguousarray(part, dtype=np.float64) for part in (X, Y, sample_weight))
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
         out = np.empty((len(X), self.n_outputs))
         first = 0
         while first < len(X):
@@ -160,13 +173,12 @@ class Learner:
         return 1 << max(1, self.n_seen.bit_length())
 
     def _learn_part(self, X: Floats, Y: Floats, weights: Floats, labels: NDArray[np.int64], out: Floats) -> None:
-        observe(self.features, X, weights)
+        prepared = self._prepared
+        prepared.observe(self.features, X, weights)
         if not self.settings.classes:
-            observe(self.targets, Y, weights)
+            prepared.observe(self.targets, Y, weights)
         y = (Y - self.intercept) / self.unit
-        keep = np.exp2(-1.0 / np.array(self.settings.half_lives))
-        rows = Rows(self._points(X), y, weights, labels)
-        ascent.learn(self.buffer, rows, self.settings.compared, self.settings.ascent, keep, self.n_seen, out)
+        prepared.learn(self.buffer, Rows(self._points(X), y, weights, labels), self.n_seen, out)
         for lost, weight in zip(self._loss_of(y, out).tolist(), weights.tolist(), strict=True):
             self.loss_sum += weight * lost
             self.weight += weight
@@ -218,7 +230,7 @@ class Learner:
 
     def settle(self) -> None:
         """Let all points take their steps: the last sweep, after which the model does not depend on the last row."""
-        ascent.sweep(self.buffer, self.settings.ascent, SWEEPS)
+        ascent.sweep(self.buffer, self._prepared.steps, SWEEPS)
 
     def _move_points(self, gamma: Floats) -> bool:
         """Give the points of the buffer the scale of another gamma; tell whether that changes anything."""
@@ -229,8 +241,9 @@ class Learner:
         live = self.buffer.points[:, :n].T
         raw = np.divide(live, scale, out=np.zeros_like(live), where=scale > 0) + self.center
         self.center, self.gamma = center, gamma
+        vars(self).pop("_scale", None)
         self.buffer.points[:, :n] = self._points(raw).T
-        ascent.gram(self.buffer, self.settings.compared)
+        ascent.gram(self.buffer, self._prepared.compared)
         return True
 
     def _move_targets(self) -> None:
@@ -272,7 +285,7 @@ class Learner:
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
         out = np.empty((len(X), self.n_outputs))
-        ascent.evaluate(self.buffer, self._points(X), self.settings.compared, out)
+        self._prepared.evaluate(self.buffer, self._points(np.ascontiguousarray(X, dtype=np.float64)), out)
         return np.asarray(out * self.unit + self.intercept)
 
     def support_vectors(self) -> Floats:
@@ -298,6 +311,7 @@ class Learner:
         self.center = np.concatenate([self.center, np.zeros(more)])
         self.learned = np.concatenate([self.learned, np.zeros(more, dtype=bool)])
         self.gamma = np.concatenate([self.gamma, np.ones(more)])
+        vars(self).pop("_scale", None)
         if self.early is not None:
             self.early.widen(n_features)
         self._move_points(self._gamma_now())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval
 
 from dsekl.runs.role import Role
 
@@ -17,10 +19,11 @@ from .online_classifier import OnlineDSEKLClassifier
 from .parameters import ANYTHING, Parameter, with_parameters
 
 LOSS = Parameter("squared", Role.PROBLEM, ANYTHING)
+C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither")])
 
 
 @with_parameters_of(OnlineDSEKLClassifier)
-@with_parameters(parameters(loss=LOSS))
+@with_parameters(parameters(loss=LOSS, C=C))
 class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
     """A kernel regressor that learns one row at a time, keeps a bounded number of points, and forgets.
 

@@ -6,12 +6,13 @@ For each row, in the order in which they come:
 2. if its own coefficient is not best at 0, it enters the buffer with the exact dual step of its loss;
 3. ``n_cols`` random points of the buffer take their own exact steps;
 4. over the budget, the buffer loses a point (``maintenance``);
-5. the average of the coefficients, which predicts, moves towards them.
+5. the average of the coefficients moves towards them.
 
 A point's coefficients are bounded by C times its mass, the weight of the rows that it stands for.
 
-Machines that forget at different rates share the buffer and the kernel row. Each is told apart by its recent losses,
-and the prediction is their mean, weighted by ``exp(-recent loss)``.
+Machines that forget at different rates share the buffer and the kernel row. Their predictions, and those of their
+averages, are weighted by ``exp(-recent loss)``: where nothing changes the average is best, where much does, the last
+coefficients are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from dsekl.compiled import FunctionPointer, njit
 
 from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
-from .maintenance import trust
+from .maintenance import least_regret, trust
 from .points import add, dot, kernel_row, own_value, random_below
 
 STEP = float64(float64, float64, float64, float64, float64, float64)
@@ -118,32 +119,44 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
 
 
 @part()
+def predict(b: Any, n: int, row: Any, lines: Any) -> None:
+    """Put what each machine predicts into ``lines``, and behind that what their averages do."""
+    coef, _, average, _, _, _ = split(b)
+    for g in range(coef.shape[0]):
+        factor = b.machines[FACTOR, g // b.outputs]
+        lines[g] = factor * dot(coef[g], row, n)
+        lines[coef.shape[0] + g] = factor * dot(average[g], row, n)
+
+
+@part()
 def combine(b: Any, lines: Any, out: Any) -> None:
-    """Put the mean of the machines' predictions, weighted by how they did of late, into ``out``."""
+    """Put the mean of all predictions, weighted by how they did of late, into ``out``."""
+    least, total, machines = least_regret(b.machines), 0.0, b.machines.shape[1]
     for o in range(b.outputs):
         out[o] = 0.0
-    total = 0.0
-    for m in range(b.machines.shape[1]):
-        weight = trust(b, m)
+    for place in range(2 * machines):
+        weight = np.exp(least - b.machines[REGRET + place // machines, place % machines])
         total += weight
         for o in range(b.outputs):
-            out[o] += weight * lines[m * b.outputs + o]
+            out[o] += weight * lines[place * b.outputs + o]
     for o in range(b.outputs):
         out[o] /= total
 
 
 @part()
 def judge(b: Any, lines: Any, targets: Any, tilt: float) -> None:
-    """Count the losses of the machines at a row: the distance from the margin for classes, else from the target."""
-    for m in range(b.machines.shape[1]):
+    """Count the losses of all predictions of a row: the distance from the margin for classes, else from the target."""
+    machines = b.machines.shape[1]
+    for place in range(2 * machines):
         loss = 0.0
         for o in range(b.outputs):
-            f, y = lines[m * b.outputs + o], targets[o]
+            f, y = lines[place * b.outputs + o], targets[o]
             if tilt == 0.0:
                 loss += 0.5 * max(0.0, 1.0 - max(-1.0, y * f))
             else:
                 loss += 2.0 * (tilt * max(0.0, y - f) + (1.0 - tilt) * max(0.0, f - y))
-        b.machines[REGRET, m] = RECENT * b.machines[REGRET, m] + loss / b.outputs
+        kind, m = REGRET + place // machines, place % machines
+        b.machines[kind, m] = RECENT * b.machines[kind, m] + loss / b.outputs
 
 
 @part()
@@ -193,14 +206,13 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
     """Learn from rows in order; ``out`` (n, n_outputs) is what each was predicted to be before."""
     coef, _, average, _, _, rest = split(b)
     row = rest[SCRATCH]
-    predicted, start = np.empty(coef.shape[0]), np.empty(coef.shape[0])
+    predicted, start = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0])
     for r in range(rows.points.shape[0]):
         n = np.int64(b.counts[SIZE])
         kernel_row(b.points, n, rows.points[r], compared.pairwise, compared.profile, compared.params, row)
         own = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
         row[n] = own
-        for g in range(coef.shape[0]):
-            predicted[g] = b.machines[FACTOR, g // b.outputs] * dot(average[g], row, n)
+        predict(b, n, row, predicted)
         combine(b, predicted, out[r])
         if rows.weights[r] == 0.0:
             continue
@@ -251,10 +263,9 @@ def gram(b: Any, compared: Any) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(b: Any, points: Any, compared: Any, out: Any) -> None:
     """Predict points (n, n_features); ``out`` is (n, n_outputs)."""
-    n, average = np.int64(b.counts[SIZE]), split(b)[2]
-    row, predicted = np.empty(b.kernel.shape[0]), np.empty(average.shape[0])
+    n = np.int64(b.counts[SIZE])
+    row, predicted = np.empty(b.kernel.shape[0]), np.empty(2 * b.machines.shape[1] * b.outputs)
     for r in range(points.shape[0]):
         kernel_row(b.points, n, points[r], compared.pairwise, compared.profile, compared.params, row)
-        for g in range(average.shape[0]):
-            predicted[g] = b.machines[FACTOR, g // b.outputs] * dot(average[g], row, n)
+        predict(b, n, row, predicted)
         combine(b, predicted, out[r])

@@ -28,8 +28,8 @@ N_SCRATCH = 4
 SIZE, RANDOM = 0, 1
 """Places among the counts: how many points there are, and the state of the random numbers."""
 
-FACTOR, REGRET = 0, 1
-"""Lines of the machines: what is stored is to be multiplied by it, and the losses of late."""
+FACTOR, REGRET, AVERAGE_REGRET = 0, 1, 2
+"""Lines of the machines: what is stored is to be multiplied by it; the losses of late, of f and of its average."""
 
 LABEL, ARRIVAL, SCRATCH = 0, 1, 2
 """The last lines. Points of one label may be merged; arrival is the number of the last row that a point stands for."""
@@ -45,7 +45,7 @@ class Buffer(NamedTuple):
     lines: Floats
     """(n_lines, capacity): all that a point has beside its features."""
     machines: Floats
-    """(2, n_machines)."""
+    """(3, n_machines)."""
     counts: NDArray[np.uint64]
     """(2,)."""
     outputs: int
@@ -55,7 +55,7 @@ class Buffer(NamedTuple):
         """Return a buffer without points."""
         capacity = budget + 1
         n_lines = 3 * n_outputs * n_machines + n_outputs + n_machines + SCRATCH + N_SCRATCH
-        machines = np.zeros((2, n_machines))
+        machines = np.zeros((3, n_machines))
         machines[FACTOR] = 1.0
         return Buffer(
             np.zeros((n_features, capacity)),
@@ -83,7 +83,7 @@ class Parts(NamedTuple):
     f: Floats
     """The predictions at the points, kept up to date."""
     average: Floats
-    """The mean of recent coefficients, which predicts."""
+    """The mean of recent coefficients, which predicts beside them."""
     targets: Floats
     mass: Floats
     """The weight of all rows that a point stands for, which bounds its coefficients."""

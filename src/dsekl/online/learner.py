@@ -296,9 +296,13 @@ class Learner:
     def dual_coef(self) -> Floats:
         """Return the coefficients that predict, (n_points, n_outputs), in the user's units."""
         b = self.buffer
-        trust = np.exp(b.machines[REGRET].min() - b.machines[REGRET])
-        machines = b.parts.average[:, : self.n_points].reshape(len(trust), self.n_outputs, -1)
-        return np.asarray(np.tensordot(trust / trust.sum() * b.machines[FACTOR], machines, 1).T * self.unit)
+        regrets = b.machines[REGRET:]
+        trust = np.exp(regrets.min() - regrets)
+        weights = trust / trust.sum() * b.machines[FACTOR]
+        shape, parts = (len(weights.T), self.n_outputs, -1), b.parts
+        both = zip(weights, (parts.coef, parts.average), strict=True)
+        lines = sum(np.tensordot(w, part[:, : self.n_points].reshape(shape), 1) for w, part in both)
+        return np.asarray(np.transpose(lines) * self.unit)
 
     def widen(self, n_features: int) -> None:
         """Make room for further features; rows so far did not have them."""

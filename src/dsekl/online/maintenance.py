@@ -21,7 +21,7 @@ from numba import float64, types, uint64
 from dsekl.compiled import FunctionPointer, matrix, njit, pointer, vector
 from dsekl.kernels.elementary import decay
 
-from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, Buffer, part, split
+from .buffer import ARRIVAL, AVERAGE_REGRET, FACTOR, LABEL, REGRET, SCRATCH, Buffer, part, split
 from .points import add, compare, dot, forget, random_below, remove
 
 N_CANDIDATES = 12
@@ -38,12 +38,18 @@ SHRINK = types.void(*[matrix(float64)] * 4, vector(uint64), types.intp)
 
 
 @part()
+def least_regret(machines: Any) -> Any:
+    """Return the losses of late of the best machine."""
+    least = np.inf
+    for m in range(machines.shape[1]):
+        least = min(least, min(machines[REGRET, m], machines[AVERAGE_REGRET, m]))
+    return least
+
+
+@part()
 def trust(b: Any, m: int) -> Any:
-    """Return the weight of a machine in the prediction, that of the best being 1."""
-    least = b.machines[REGRET, m]
-    for other in range(b.machines.shape[1]):
-        least = min(least, b.machines[REGRET, other])
-    return np.exp(least - b.machines[REGRET, m])
+    """Return the weight of a machine, or of its average, in the prediction, that of the best being 1."""
+    return np.exp(least_regret(b.machines) - min(b.machines[REGRET, m], b.machines[AVERAGE_REGRET, m]))
 
 
 @part()

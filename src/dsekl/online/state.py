@@ -38,7 +38,7 @@ class SavedLearner:
     points: Annotated[Floats, Form(("features", "points"))]
     kernel: Annotated[Floats, Form(("held", "held"))]
     lines: Annotated[Floats, Form(("lines", "points"))]
-    machines: Annotated[Floats, Form(("two", "machines"), least=0.0)]
+    machines: Annotated[Floats, Form(("three", "machines"), least=0.0)]
     counts: Annotated[NDArray[np.uint64], Form(("two",), "uint64")]
     features: Annotated[Floats, Form(("three", "features"))]
     targets: Annotated[Floats, Form(("three", "outputs"))]

@@ -24,7 +24,9 @@ class CardsLike:
         fraud = rng.random(n) < 0.02
         rows = rng.standard_normal((n, 30)) * np.where(fraud, 4.0, 1.0)[:, None]
         names = [f"V{k}" for k in range(30)]
-        return [(dict(zip(names, row, strict=True)), int(label)) for row, label in zip(rows.tolist(), fraud, strict=True)]
+        return [
+            (dict(zip(names, row, strict=True)), int(label)) for row, label in zip(rows.tolist(), fraud, strict=True)
+        ]
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ OWN = {name: parameter for name, parameter in parameters().items() if name != "l
 class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
     """A detector of outliers that learns one row at a time, keeps a bounded number of points, and forgets.
 
-    ``f`` is the function of least norm with ``f >= 1`` at the rows so far, up to losses: a one-class machine. A row with
-    a small f is unlike those before it.
+    ``f`` is the function of least norm with ``f >= 1`` at the rows so far, up to losses: a one-class machine. A row
+    with a small f is unlike those before it.
 
     Parameters
     ----------
@@ -121,5 +121,5 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
 
 def followed(offset: float, value: float, share: float, n_seen: int) -> float:
     """Return an estimate of a quantile after one more value: a step up or down, in the ratio of the shares."""
-    rate = 1.0 / (1.0 + n_seen) ** 0.6
+    rate = float((1.0 + n_seen) ** -0.6)
     return offset + rate * (share if value > offset else share - 1.0)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length
 
 from dsekl import losses
 
@@ -140,7 +141,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, OnlineEstimator):
         self._resolved_loss()
         rows = self._rows(X, reset)
         labels = inputs.labels(y)
-        inputs.check_consistent_length(rows, labels)
+        check_consistent_length(rows, labels)
         return rows, labels, inputs.stream_weights(sample_weight, len(rows))
 
     def _announce(self, classes: ArrayLike) -> None:

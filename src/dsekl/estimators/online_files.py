@@ -36,8 +36,8 @@ def save(
     """Write an online estimator to a file: its parameters, and all that its learner is."""
     if own_kernel_name(estimator.kernel) is not None:
         raise ValueError(
-            f"kernel={estimator.kernel!r} is a function of your own, which no file holds; use joblib.dump, and load only "
-            "files that you trust"
+            f"kernel={estimator.kernel!r} is a function of your own, which no file holds; use joblib.dump, and load "
+            "only files that you trust"
         )
     arrays: dict[str, Any] = {}
     own, owner, names = vars(estimator), type(estimator).__name__, vars(estimator).get("feature_names_in_")
@@ -78,7 +78,7 @@ def build(header: dict[str, Any], arrays: dict[str, Any]) -> OnlineEstimator:
     n_outputs = len(basis["unit"])
     for name, hint in wanted.items():
         value = fitted[name] if name == LABELS else checked(hint, fitted[name], {}, name)
-        vars(estimator)[name] = checked_labels(value, n_outputs) if name == LABELS else value
+        estimator.__dict__[name] = checked_labels(value, n_outputs) if name == LABELS else value
     names = checked(list[str] | None, header["feature_names"], {}, "feature_names")
     if names is not None:
         if len(names) != n_features:

@@ -325,7 +325,7 @@ class Learner:
         old, outputs = self.buffer, self.n_outputs
         signs = [-1.0, 1.0] if outputs == 1 else [1.0] * outputs
         places = [0, 0] if outputs == 1 else list(range(outputs))
-        new = Buffer.empty(*old.points.shape[:1], len(signs) + 1, old.machines.shape[1], self.settings.budget, 0)
+        new = Buffer.empty(len(old.points), len(signs) + 1, old.machines.shape[1], self.settings.budget, 0)
         for name in ("points", "kernel", "machines", "counts"):
             getattr(new, name)[...] = getattr(old, name)
         mine, theirs = new.parts, old.parts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dsekl.runs.fields import from_values, to_values
 from dsekl.solvers.state import Count, Finite, Floats, Form, NotNegative, PerFeature, can_be_squared
 
-from .buffer import FACTOR, N_SCRATCH, SCRATCH, SIZE, Buffer
+from .buffer import FACTOR, N_SCRATCH, SCRATCH, SIZE
 from .early import EarlyRows
 from .learner import MOST_BUDGET, Learner, Settings
 from .moments import Moments
@@ -110,11 +110,12 @@ def _check(saved: SavedLearner, new: Learner) -> None:
         raise ValueError("the learner's masses are negative")
     if not (can_be_squared(saved.lines) and can_be_squared(saved.points) and can_be_squared(saved.kernel)):
         raise ValueError("the learner's points or coefficients are too large to be computed with")
-    if not ((0 < saved.machines[FACTOR]) & (saved.machines[FACTOR] <= 1)).all() or not (saved.unit > 0).all():
+    if not ((saved.machines[FACTOR] > 0) & (saved.machines[FACTOR] <= 1)).all() or not (saved.unit > 0).all():
         raise ValueError("the learner's factors or units are not positive")
     if saved.counts[1] == 0 or (saved.features[[0, 2]] < 0).any() or (saved.targets[[0, 2]] < 0).any():
         raise ValueError("the learner's random numbers or its moments cannot be")
-    if saved.early is not None and (new.early is None or not len(saved.early.weights) <= saved.early.most <= new.early.most):
+    room = 0 if new.early is None else new.early.most
+    if saved.early is not None and not len(saved.early.weights) <= saved.early.most <= room:
         raise ValueError("the learner's first rows are more than there can be")
     if not (saved.gamma > 0).any():
         raise ValueError("the learner's gamma is 0 for every feature")

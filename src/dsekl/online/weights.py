@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.losses import Loss
@@ -62,7 +63,8 @@ class Examples:
     weights: Floats
     loss: Loss
 
-    def at(self, places: Floats) -> Examples:
+    def at(self, places: NDArray[np.int64]) -> Examples:
+        """Return some of the rows."""
         return Examples(self.rows[places], self.targets[places], self.weights[places], self.loss)
 
     def mean_loss(self, f: Floats) -> float:

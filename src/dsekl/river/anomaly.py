@@ -9,6 +9,9 @@ from river import base
 
 from .stream import Streamed
 
+USUAL = "usual"
+"""The one class of a machine that knows no other; its targets are -1."""
+
 
 class KernelAnomalyDetector(Streamed, base.AnomalyDetector):
     """A detector of outliers that learns one row at a time, keeps a bounded number of points, and forgets.
@@ -34,14 +37,15 @@ class KernelAnomalyDetector(Streamed, base.AnomalyDetector):
         seed: int | None = None,
     ) -> None:
         self.kernel, self.gamma, self.C = kernel, gamma, C
-        self.budget, self.maintenance, self.half_life, self.n_cols, self.seed = budget, maintenance, half_life, n_cols, seed
+        self.budget, self.maintenance, self.half_life = budget, maintenance, half_life
+        self.n_cols, self.seed = n_cols, seed
         self._start("hinge", "classification", learns_weights=False)
 
     def learn_one(self, x: dict[Any, Any]) -> None:
         """Learn from a row."""
-        self._learn(self._slots.rows([x], grow=True), np.ones((1, 1)), np.zeros(1, dtype=np.int64), 1.0)
+        self._machine.learn(x, USUAL)
 
     def score_one(self, x: dict[Any, Any]) -> float:
         """Return how unlike all rows before a row is, from 0 to 1; 0 before any row."""
-        f = self._evaluate([x])
-        return 0.0 if f is None else float(np.clip(1.0 - f[0, 0], 0.0, 1.0))
+        f = self._machine.evaluate([x])
+        return 0.0 if f is None else float(np.clip(1.0 + f[0, 0], 0.0, 1.0))

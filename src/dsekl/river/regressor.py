@@ -37,29 +37,27 @@ class KernelRegressor(Streamed, base.MiniBatchRegressor):
         seed: int | None = None,
     ) -> None:
         self.kernel, self.gamma, self.loss, self.C = kernel, gamma, loss, C
-        self.budget, self.maintenance, self.half_life, self.n_cols, self.seed = budget, maintenance, half_life, n_cols, seed
+        self.budget, self.maintenance, self.half_life = budget, maintenance, half_life
+        self.n_cols, self.seed = n_cols, seed
         self._start(loss, "regression")
 
     def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0) -> None:
         """Learn from a row ``x`` with target ``y`` and weight ``w``."""
-        if not np.isfinite(y):
-            raise ValueError(f"y={y!r} is no finite number; leave such rows out")
-        rows = self._slots.rows([x], grow=True)
-        self._learn(rows, np.array([[float(y)]]), np.zeros(1, dtype=np.int64), w)
+        self._machine.learn(x, y, w)
 
     def learn_many(self, X: Any, y: Any, w: float = 1.0) -> None:
         """Learn from the rows of a frame, in order."""
         for x, target in zip(dicts_of(X), y.tolist(), strict=True):
-            self.learn_one(x, target, w)
+            self._machine.learn(x, target, w)
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return the target of a row; 0 before any row."""
-        f = self._evaluate([x])
+        f = self._machine.evaluate([x])
         return 0.0 if f is None else float(f[0, 0])
 
     def predict_many(self, X: Any) -> Any:
         """Return the targets of the rows of a frame, as a series."""
         import pandas as pd
 
-        f = self._evaluate(dicts_of(X))
+        f = self._machine.evaluate(dicts_of(X))
         return pd.Series(np.zeros(len(X)) if f is None else f[:, 0], index=X.index)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 from dsekl.online import BudgetedSGD, BudgetPerceptron, Forgetron, Norma, Projectron
 
@@ -110,6 +109,15 @@ def budgeted_sgd(decay: float, maintenance: str) -> list[float]:
     return found
 
 
+def golden_section(new: Any) -> float:
+    """Return where a coefficient is largest, by the search that the paper names."""
+    low, high, ratio = 0.0, 1.0, (5**0.5 - 1) / 2
+    for _ in range(30):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if abs(new(left)) > abs(new(right)) else (left, high)
+    return 0.5 * (low + high)
+
+
 def _merged(points: list[Any], coef: list[float], point: Any, own: float) -> tuple[list[Any], list[float]]:
     best: tuple[float, int, Any, float] | None = None
     for j, (other, theirs) in enumerate(zip(points, coef, strict=True)):
@@ -120,7 +128,7 @@ def _merged(points: list[Any], coef: list[float], point: Any, own: float) -> tup
             z = h * point + (1 - h) * other
             return own * k(point, z) + theirs * k(other, z)
 
-        h = float(minimize_scalar(lambda h: -abs(new(h)), bounds=(0, 1), method="bounded", options={"xatol": 1e-9}).x)
+        h = golden_section(new)
         change = own**2 + theirs**2 + 2 * own * theirs * k(point, other) - new(h) ** 2
         if best is None or change < best[0]:
             best = (change, j, h * point + (1 - h) * other, new(h))

@@ -38,11 +38,10 @@ class Scores:
         scores = Scores(task)
         if not isinstance(saved, dict) or set(saved) != set(asdict(scores)) or saved["task"] != task:
             raise UsageError("--resume: the scores in the model file are not those of such a stream")
-        for name, old in asdict(scores).items():
+        for name in asdict(scores):
             value = saved[name]
-            if name != "last" and (
-                type(value) not in (type(old), int, float) or (name == "task") != isinstance(value, str)
-            ):
+            right = value == task if name == "task" else type(value) in (int, float)
+            if name != "last" and not right:
                 raise UsageError(f"--resume: the model file has {value!r:.40} as {name}")
             setattr(scores, name, value)
         return scores

@@ -56,7 +56,7 @@ def streamed_rows(path: Path, stream: IO[bytes], delimiter: str = ",") -> Iterat
     if isinstance(first[1], DataFileError):
         raise first[1]
     if first[1].lstrip().startswith(BRACE):
-        yield _json_row(path, *first)
+        yield _json_row(path, first[0], first[1])
         for number, line in lines:
             if isinstance(line, DataFileError):
                 yield StreamedRow(f"{path}:{number}", {}, line)
@@ -116,15 +116,12 @@ def _json_row(path: Path, number: int, line: str) -> StreamedRow:
     except (ValueError, RecursionError) as error:
         return StreamedRow(where, {}, DataFileError(where, f"is no JSON ({error})"))
     if not isinstance(found, dict):
-        return StreamedRow(
-            where, {}, DataFileError(where, f"is {quoted(line.strip())}, no object with a value for each name")
-        )
+        return StreamedRow(where, {}, DataFileError(where, f"is {quoted(line.strip())}, no object with named values"))
     for name, value in found.items():
         if not (value is None or isinstance(value, bool | int | float | str)):
             return StreamedRow(where, {}, DataFileError(where, "is a list or an object; give a number or a text", name))
-    return StreamedRow(
-        where, {name: value if isinstance(value, str) else _number(value) for name, value in found.items()}
-    )
+    values = {name: value if isinstance(value, str) else _number(value) for name, value in found.items()}
+    return StreamedRow(where, values)
 
 
 def _number(value: float | None) -> float | None:

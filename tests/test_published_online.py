@@ -98,7 +98,7 @@ def budgeted_sgd(decay: float, maintenance: str) -> list[float]:
         points, coef = [*points, x], [*coef, eta * y]
         if len(points) <= BUDGET:
             continue
-        i = int(np.argmin(np.abs(coef)))
+        i = int(np.argmax(np.abs(coef) <= (1 + 1e-9) * np.abs(coef).min()))  # of equal ones, the oldest
         point, own = points.pop(i), coef.pop(i)
         if maintenance == "merge":
             points, coef = _merged(points, coef, point, own)

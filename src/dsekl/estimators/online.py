@@ -17,6 +17,8 @@ from dsekl import kernels, losses
 from dsekl.kernels import Pairwise, VectorKernel
 from dsekl.losses import Loss
 from dsekl.online import Learner, Settings
+from dsekl.online.large import LargeLearner
+from dsekl.online.learner import MOST_BUDGET
 from dsekl.online.maintenance import WAYS
 from dsekl.runs.role import Role
 
@@ -48,7 +50,7 @@ class OnlineEstimator(BaseEstimator):
 
     _roles: ClassVar[dict[str, Role]]
     _task: ClassVar[str]
-    learner_: Learner
+    learner_: Learner | LargeLearner
 
     def _settings(self) -> Settings:
         kernel = self._resolved_kernel()
@@ -94,7 +96,8 @@ class OnlineEstimator(BaseEstimator):
 
     def _begin(self, n_outputs: int) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.learner_ = Learner.start(self._settings(), self.n_features_in_, n_outputs, seed)
+        kind = LargeLearner if self.budget > MOST_BUDGET else Learner
+        self.learner_ = kind.start(self._settings(), self.n_features_in_, n_outputs, seed)
 
     @property
     def _begun(self) -> bool:
@@ -136,7 +139,7 @@ class OnlineEstimator(BaseEstimator):
         """The gamma of each feature, as it stands."""
         return self._fitted("gamma_").gamma
 
-    def _fitted(self, name: str) -> Learner:
+    def _fitted(self, name: str) -> Learner | LargeLearner:
         if not self._begun:
             raise AttributeError(f"{type(self).__name__} has no {name} before partial_fit or fit")
         return self.learner_

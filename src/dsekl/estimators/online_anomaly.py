@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval
 
 from dsekl import losses
 from dsekl.losses import Loss
-from dsekl.online import Settings
+from dsekl.online import Learner, Settings
+from dsekl.online.learner import MOST_BUDGET
 from dsekl.runs.role import Role
 
 from . import inputs
@@ -62,6 +63,10 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
         return losses.Hinge()
 
     def _settings(self) -> Settings:
+        if self.budget > MOST_BUDGET:
+            raise ValueError(
+                f"budget={self.budget} is more than {MOST_BUDGET:,} points, the most that a detector keeps"
+            )
         # There are no two classes that weights of features could tell apart.
         return replace(super()._settings(), learns_weights=False)
 
@@ -100,6 +105,7 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
 
     def _learn(self, rows: Floats) -> Floats:
         """Learn from rows; return what f was before."""
+        assert isinstance(self.learner_, Learner)
         n, first = len(rows), self.learner_.n_seen
         f = self.learner_.learn(rows, np.ones((n, 1)), np.ones(n), np.zeros(n, dtype=np.int64))
         for place, value in enumerate(f[:, 0].tolist(), first + 1):

@@ -152,8 +152,8 @@ class OnlineDSEKLClassifier(ClassifierMixin, OnlineEstimator):
         self.classes_ = found
         self._begin(1 if len(found) == 2 else len(found))
 
-    def _learn(self, rows: Floats, labels: NDArray[Any], weights: Floats) -> Floats:
-        """Learn from rows; return what f was before."""
+    def _learn(self, rows: Floats, labels: NDArray[Any], weights: Floats) -> None:
+        """Learn from checked rows."""
         codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         strange = self.classes_[codes] != labels
         if strange.any():
@@ -161,7 +161,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, OnlineEstimator):
                 f"y holds {labels[strange][0]!r}, which is none of the classes {self.classes_.tolist()} of the first "
                 "call to partial_fit; nothing was learned from this batch. Give all classes in the first call."
             )
-        return self.learner_.learn(rows, targets_of(codes, len(self.classes_)), weights, codes.astype(np.int64))
+        self.learner_.learn(rows, targets_of(codes, len(self.classes_)), weights, codes.astype(np.int64))
 
     def decision_function(self, X: inputs.MatrixLike) -> Floats:
         """Return f: shape (n_queries,) for two classes, positive for the second; (n_queries, n_classes) for more."""

@@ -8,6 +8,10 @@ import numpy as np
 
 from dsekl import persistence
 from dsekl.models.savable import SETTINGS, own_kernel_name
+from dsekl.online import Learner
+from dsekl.online.large import LargeLearner
+from dsekl.online.large_state import large_of, large_values
+from dsekl.online.learner import MOST_BUDGET
 from dsekl.online.state import learner_of, learner_values
 from dsekl.persistence import Location, decoded, encoded
 from dsekl.runs.fields import checked
@@ -51,7 +55,7 @@ def save(
             "parameters": encoded(given, "parameters", arrays, SETTINGS),
             "feature_names": None if names is None else names.tolist(),
             "fitted": encoded(fitted, "fitted", arrays, SETTINGS),
-            "basis": encoded(learner_values(estimator.learner_), "basis", arrays, SETTINGS),
+            "basis": encoded(_values(estimator.learner_), "basis", arrays, SETTINGS),
             "own_kernel": None,
             "witness": None,
             "table": persistence.plain(table, "table"),
@@ -88,5 +92,10 @@ def build(header: dict[str, Any], arrays: dict[str, Any]) -> OnlineEstimator:
     check_object(resolved.kernel)
     check_object(resolved.loss)
     resolved.kernel.profile()  # refuses bad parameters
-    estimator.learner_ = learner_of(resolved, n_features, n_outputs, basis)
+    kind_of = large_of if resolved.budget > MOST_BUDGET else learner_of
+    estimator.learner_ = kind_of(resolved, n_features, n_outputs, basis)
     return estimator
+
+
+def _values(learner: Learner | LargeLearner) -> dict[str, Any]:
+    return large_values(learner) if isinstance(learner, LargeLearner) else learner_values(learner)

@@ -109,9 +109,9 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
         self._one_target = one_target
         return rows, targets, inputs.stream_weights(sample_weight, len(rows))
 
-    def _learn(self, rows: Floats, targets: Floats, weights: Floats) -> Floats:
-        """Learn from rows; return what was predicted before."""
-        return self.learner_.learn(rows, targets, weights, np.zeros(len(rows), dtype=np.int64))
+    def _learn(self, rows: Floats, targets: Floats, weights: Floats) -> None:
+        """Learn from checked rows."""
+        self.learner_.learn(rows, targets, weights, np.zeros(len(rows), dtype=np.int64))
 
     def predict(self, X: inputs.MatrixLike) -> Floats:
         """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""

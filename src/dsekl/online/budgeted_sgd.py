@@ -29,6 +29,7 @@ WAYS = {"merge": 0.0, "project": 1.0, "remove": 2.0}
 
 GOLDEN = 0.6180339887498949
 SECTIONS = 30
+ROUNDING = 1e-9
 
 
 @part()
@@ -52,9 +53,10 @@ def best_place(share: float, kappa: float) -> Any:
 
 @part()
 def smallest(coef: Any, n: int) -> Any:
+    """Return the point of the smallest coefficient, of equal ones the oldest: those never merged differ by rounding."""
     found = 0
     for j in range(n):
-        if abs(coef[j]) < abs(coef[found]):
+        if abs(coef[j]) < (1.0 - ROUNDING) * abs(coef[found]):
             found = j
     return found
 

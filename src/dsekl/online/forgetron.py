@@ -1,8 +1,8 @@
 """The Forgetron: a perceptron that shrinks its coefficients, so that the oldest can go.
 
 Dekel, Shalev-Shwartz, Singer: The Forgetron: a kernel-based perceptron on a budget. SIAM Journal on Computing 37
-(2008), self-tuned. On a mistake the row enters with its label as coefficient. Over the budget all coefficients are multiplied
-by the largest ``phi <= 1`` that keeps the damage of removing the oldest point r,
+(2008), self-tuned. On a mistake the row enters with its label as coefficient. Over the budget all coefficients are
+multiplied by the largest ``phi <= 1`` that keeps the damage of removing the oldest point r,
 
     ``Psi = (sigma phi)^2 + 2 sigma phi (1 - phi mu)``  with ``sigma = |coef_r|`` and ``mu = y_r f(x_r)``,
 

@@ -25,7 +25,7 @@ MOST_CLASSES = 1000
 
 FIELDS: dict[str, Any] = {
     "kernel": str, "loss": str, "gamma": Positive | Literal["auto", "scale"], "C": Positive,
-    "budget": Annotated[int, Range(1, most=2**31)], "maintenance": str,
+    "budget": Annotated[int, Range(1, most=4096)], "maintenance": str,
     "half_life": Annotated[float, Range(1.0)] | Literal["auto"] | None,
     "n_cols": Annotated[int, Range(0, most=2**31)], "classes": bool,
 }  # fmt: skip

@@ -152,10 +152,17 @@ def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.floa
 
 def stream_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     """Return one weight per row of a batch of a stream; all of them may be 0."""
-    counted = np.empty((n_rows, 0))
-    check_consistent_length(counted, sample_weight)
-    weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
-    if weights.size and weights.max() > HEAVIEST:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    given = np.full(n_rows, sample_weight) if np.ndim(sample_weight) == 0 else sample_weight
+    weights = np.asarray(check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight"))
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
+    if weights.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to sample_weight: {weights.min():.3g}; weights are at least 0"
+        )
+    if weights.max() > HEAVIEST:
         raise ValueError(f"sample_weight holds {weights.max():.3g} as its largest; divide the weights by a constant")
     return weights
 

@@ -64,7 +64,8 @@ def large_values(learner: LargeLearner) -> dict[str, Any]:
     return to_values(
         SavedLarge(
             learner.seed, saved(learner.points), learner.coef, saved(learner.waiting), early,
-            np.stack(learner.features), learner.gamma, learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum,
+            np.stack(learner.features), learner.gamma,
+            learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum,
         )
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """A kernel with a constant and a plane beside it: ``k(x, z) + a + <x~, z~>``, with ``x~ = (x - center) * scale``.
 
 A machine of this kernel is ``f(x) = sum_j k(x, x_j) coef_j + intercept + <trend, x>``: the sums over the two further
-parts are few numbers, ``a sum_j coef_j`` and ``sum_j x~_j coef_j``. So a product costs O(N D) beside that of the kernel,
-whatever the kernel leaves out, and every solver, loss and certificate of a kernel matrix is one of this matrix.
+parts are few numbers, ``a sum_j coef_j`` and ``sum_j x~_j coef_j``. So a product costs O(N D) beside the kernel's own,
+whatever that leaves out, and every solver, loss and certificate of a kernel matrix is one of this matrix.
 
 The features x~ are made from the points of the gram inside, so that nothing is held twice: with a point
 ``p = (x - center') * scale'``, ``x~ = p * ratio - shift``.
@@ -190,9 +190,9 @@ class AffineGram:
         features = self.features_of_terms(slice(None))
         if features is None or plane.scale is None:
             return np.asarray(intercept), None
-        assert isinstance(self.inner, DenseGram | SparseGram)
-        sums, known = features.sums(coef), _known(self.inner)
-        trend = np.zeros((self.inner.placement.n_features, coef.shape[1]))
+        gram = self._with_points
+        sums, known = features.sums(coef), _known(gram)
+        trend = np.zeros((gram.placement.n_features, coef.shape[1]))
         trend[slice(None) if known is None else known] = sums if known is None else sums[:-1]
         trend *= np.broadcast_to(plane.scale, len(trend))[:, None]
         return np.asarray(intercept if plane.center is None else intercept - plane.center @ trend), trend
@@ -201,27 +201,31 @@ class AffineGram:
         """Return the features of some rows, None where there is no plane."""
         if self.plane.scale is None:
             return None
-        assert isinstance(self.inner, DenseGram | SparseGram)
-        places = self.inner.row_places(rows) if isinstance(self.inner, DenseGram) else rows
-        return _Features(self.inner.row_points.take(places), *self._gauge)
+        gram = self._with_points
+        places = gram.row_places(rows) if isinstance(gram, DenseGram) else rows
+        return _Features(gram.row_points.take(places), *self._gauge)
 
     def features_of_terms(self, cols: Indices) -> _Features | None:
         """Return the features of some terms' points, None where there is no plane."""
         if self.plane.scale is None:
             return None
-        assert isinstance(self.inner, DenseGram | SparseGram)
-        return _Features(self.inner.col_points.take(cols), *self._gauge)
+        return _Features(self._with_points.col_points.take(cols), *self._gauge)
 
     def _beside(self, of: _Features | None, V: Array, to: _Features | None) -> Floats:
         """Return the product beside the kernel's: one line for all rows, or with a plane a line for each."""
         constant = np.asarray(self.plane.constant * V.sum(axis=0, dtype=np.float64))
         return constant if of is None or to is None else to.times(of.sums(V)) + constant
 
+    @property
+    def _with_points(self) -> DenseGram | SparseGram:
+        """The gram inside, where there is a plane."""
+        assert isinstance(self.inner, DenseGram | SparseGram)
+        return self.inner
+
     @cached_property
     def _gauge(self) -> tuple[Floats, Floats]:
         """The ratio and the shift that make features of points."""
-        gram, plane = self.inner, self.plane
-        assert isinstance(gram, DenseGram | SparseGram) and plane.scale is not None
+        gram, plane = self._with_points, self.plane
         known, n_features = _known(gram), gram.placement.n_features
 
         def numbered(values: Floats | None) -> Floats:

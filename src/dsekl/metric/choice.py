@@ -160,16 +160,19 @@ class Chooser:
 
     def _is_better_everywhere(self, challenger: Champion, champion: Champion) -> bool:
         """Tell whether what stands beside the kernel is clearly wanted, or costs nothing and goes on much better."""
-        new, old, robust = self._everywhere(challenger), self._everywhere(champion), self.data.classes is None
-        gain = new.gain_over(old, robust)
-        if gain.exceeds(CLEAR, LEAST_GAIN * old.error):
+        robust = self.data.classes is None
+
+        def saves(new: Found, old: Found, doubts: tuple[float, float], least: float) -> bool:
+            gain = new.gain_over(old, robust)
+            saved_loss = gain.ties and new.loss_gain_over(old, robust).exceeds(doubts[1], least * old.loss)
+            return gain.exceeds(doubts[0], least * old.error) or saved_loss
+
+        new, old = self._everywhere(challenger), self._everywhere(champion)
+        if saves(new, old, (CLEAR, CLEAR_LOSS), LEAST_GAIN):
             return True
-        if gain.ties and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS, LEAST_GAIN * old.loss):
-            return True
-        if not challenger.kind.beside.trend or not gain.exceeds(-DOUBT, -LEAST_GAIN * old.error):
+        if not challenger.kind.beside.trend or not new.gain_over(old, robust).exceeds(-DOUBT):
             return False
-        new, old = self._beyond(challenger), self._beyond(champion)
-        return new.gain_over(old, robust).exceeds(DECIDED, MUCH * old.error)
+        return saves(self._beyond(challenger), self._beyond(champion), (DECIDED, DECIDED), MUCH)
 
     def _beyond(self, champion: Champion) -> Found:
         """Return what rows beyond the others say of a setting."""

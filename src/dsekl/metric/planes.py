@@ -14,7 +14,6 @@ from scipy import sparse
 
 from dsekl.gram import Gram
 from dsekl.gram.affine import AffineGram, Plane
-from dsekl.gram.blockwise import DIAGONAL_ROWS, BlockwiseGram
 from dsekl.gram.sparse import SparseGram
 from dsekl.rows import CsrRows, DenseRows, ReshapedRows, Reshaping, Rows
 
@@ -35,9 +34,7 @@ class Beside(NamedTuple):
 NOTHING = Beside()
 
 
-def plane_of(
-    rows: Rows, beside: Beside, height: float, reshaping: Reshaping | None = None, full: bool = True
-) -> Plane:
+def plane_of(rows: Rows, beside: Beside, height: float, reshaping: Reshaping | None = None, full: bool = True) -> Plane:
     """Return the plane for rows whose k(x, x) is ``height`` on average.
 
     With an intercept the columns are centred, so that trends are penalised around the middle of the data; but not where
@@ -63,11 +60,6 @@ def with_plane(gram: Gram, rows: Rows, beside: Beside, reshaping: Reshaping | No
     """Return the gram of rows with themselves, and what stands beside its kernel."""
     if beside == NOTHING:
         return gram
-    if isinstance(gram, BlockwiseGram):  # each of a user's values may cost milliseconds
-        few = np.unique(np.linspace(0, gram.n_rows - 1, DIAGONAL_ROWS).astype(np.intp))
-        diagonal = np.diagonal(gram.block(few, few))
-    else:
-        diagonal = gram.diagonal()
-    height = float(diagonal.mean())
+    height = float(gram.diagonal().mean())
     full = not isinstance(gram, SparseGram)
     return AffineGram(gram, plane_of(rows, beside, height if height > 0 else 1.0, reshaping, full))

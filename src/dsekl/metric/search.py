@@ -182,8 +182,9 @@ class Search:
         region, reshaping = self.regions[number], self.kind.reshaping
         raw = [self.data.rows[places] for places in (region.fitted, region.held_out)]
         fitted, held_out = (self._plane.features(X if reshaping is None else reshaping(X)) for X in raw)
-        within, across = fitted @ fitted.T, held_out @ fitted.T
-        return tuple(np.asarray(part + self._plane.constant, dtype=self._dtype) for part in (within, across))
+        constant = self._plane.constant
+        within = np.asarray(fitted @ fitted.T + constant, dtype=self._dtype)
+        return within, np.asarray(held_out @ fitted.T + constant, dtype=self._dtype)
 
     @cached_property
     def _plane(self) -> Plane | None:

@@ -95,7 +95,9 @@ def _exchanged(
 
         f = value(np.array(pairwise))
 
-        def effect(d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f, piece: Any = piece) -> float:
+        def effect(
+            d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f, piece: Any = piece
+        ) -> float:
             tile = pairwise - part(x[:, d, None], centres[None, :, d]) + part(new[:, d, None], centres[None, :, d])
             if gram.kernel.pairwise is not Pairwise.DOT:
                 np.maximum(tile, 0, out=tile)  # rounding

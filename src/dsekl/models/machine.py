@@ -53,9 +53,9 @@ class Machine:
 
     ``kernel`` and ``loss`` are None where they are chosen together with a learned gamma (``USUAL`` where it is not
     learned). ``gamma`` is a number, one per feature, or a rule ("auto", "learn", "scale", "median"); ``C`` is None
-    where it is chosen together with a learned gamma, or 1. ``intercept`` and ``trend`` say whether f has them; None lets
-    held-out rows choose together with a learned gamma, and else gives an intercept to the exact machines of dot-product
-    kernels, whose f would be 0 at the origin. ``names`` are the features', for messages.
+    where it is chosen together with a learned gamma, or 1. ``intercept`` and ``trend`` say whether f has them; None
+    lets held-out rows choose together with a learned gamma, and else gives an intercept to the exact machines of
+    dot-product kernels, whose f would be 0 at the origin. ``names`` are the features', for messages.
     """
 
     kernel: Kernel | None
@@ -198,9 +198,7 @@ class Machine:
             enough = len(examples) >= metric.FEWEST_ROWS
             rule = "learn" if learnable and self.exact and enough else "scale"
         if not (isinstance(rule, str) and rule == "learn"):
-            return Settled(
-                self._gamma(rule, rows, rng), C, **beside._asdict(), randomness=rng.bit_generator.state
-            )
+            return Settled(self._gamma(rule, rows, rng), C, **beside._asdict(), randomness=rng.bit_generator.state)
         if not (isinstance(rows, DenseRows) and learnable):
             raise ValueError(
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "

@@ -13,7 +13,7 @@ from dsekl.gram import Gram
 from dsekl.gram.affine import AffineGram, trend_at_terms
 from dsekl.gram.dense import DenseGram
 from dsekl.gram.sparse import SparseGram
-from dsekl.rows import ArrayRows, CsrRows, Rows, StoredRows
+from dsekl.rows import ArrayRows, CsrRows, Reshaping, Rows, StoredRows
 from dsekl.rows.array import chunks_of
 from dsekl.workers import ALONE, Workers, chunks
 
@@ -63,7 +63,9 @@ class Model:
         if self.trend is None:
             return np.asarray(self.intercept)
         assert isinstance(rows, ArrayRows | CsrRows | StoredRows)
-        parts = [self._slopes(rows, part) for part in chunks_of((len(rows), rows.n_features))]
+        if isinstance(rows, CsrRows) and self._reshaping is None:
+            return np.asarray(rows.values.astype(np.float64) @ self.trend + self.intercept)
+        parts = [self.columns(rows.dense(part)) @ self.trend for part in chunks_of((len(rows), rows.n_features))]
         return np.concatenate([np.zeros((0, self.trend.shape[1])), *parts]) + self.intercept
 
     @one_blas_thread()
@@ -88,18 +90,10 @@ class Model:
         kept = np.flatnonzero(coef.any(axis=1))
         return replace(self, gram=self.gram.restricted(kept), coef=coef[kept]), kept
 
-    def _slopes(self, rows: ArrayRows | CsrRows | StoredRows, part: slice) -> Floats:
-        """Return the trend of some rows."""
-        if isinstance(rows, CsrRows) and not self._reshaped:
-            return np.asarray(rows.values[part].astype(np.float64) @ self.trend)
-        return np.asarray(self.columns(rows.dense(part)) @ self.trend)
-
     def columns(self, X: NDArray[Any]) -> Floats:
         """Return raw rows on the scale that the trend has its columns on."""
-        assert isinstance(self.gram, DenseGram | SparseGram)
-        reshaping = self.gram.placement.reshaping
-        return np.asarray(X if reshaping is None else reshaping(X), dtype=np.float64)
+        return np.asarray(X if self._reshaping is None else self._reshaping(X), dtype=np.float64)
 
     @property
-    def _reshaped(self) -> bool:
-        return isinstance(self.gram, DenseGram) and self.gram.placement.reshaping is not None
+    def _reshaping(self) -> Reshaping | None:
+        return self.gram.placement.reshaping if isinstance(self.gram, DenseGram) else None

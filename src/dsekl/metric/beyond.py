@@ -30,7 +30,7 @@ MOST_DIRECTIONS = 3
 
 def beyond_regions(data: Data, reshaping: Reshaping | None, size: int, rng: np.random.Generator) -> list[Region]:
     """Return regions of at most ``size`` rows from everywhere, with those beyond the others held out."""
-    plane = plane_of(data.rows, Beside(True, True), 1.0, reshaping)
+    plane = plane_of(data.rows, Beside(True, True), reshaping=reshaping)
     regions = []
     for output in range(min(data.n_outputs, MOST_DIRECTIONS)):
         rows = np.sort(rng.choice(len(data), min(size, len(data)), replace=False))

@@ -147,8 +147,10 @@ class Search:
         for width in sorted({setting[0] for setting in settings}):
             factor = self.lattice.width_and_C((width, 0))[0]
             K, K_out = self._kernel(within, factor), self._kernel(across, factor)
-            K += beside
-            K_out += beside_out
+            if beside is not None and beside_out is not None:
+                size = np.sqrt(np.mean(np.square(K, dtype=np.float64))).astype(K.dtype)
+                K += size * beside
+                K_out += size * beside_out
             coef = np.zeros_like(y)
             for setting in sorted(s for s in settings if s[0] == width):
                 _fit(K, y, self.lattice.width_and_C(setting)[1] * data.weights[region.fitted], coef, loss)
@@ -172,13 +174,13 @@ class Search:
             self._distances[number] = made
         return made
 
-    def _region_planes(self, number: int) -> tuple[NDArray[Any] | float, NDArray[Any] | float]:
-        """Return what stands beside the kernel within the fitted rows of a region, and between those held out and them.
+    def _region_planes(self, number: int) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+        """Return what stands beside the kernel, in units of its typical value, for the same pairs as the distances.
 
         A product of few columns costs next to nothing beside the fits, so it is made each time.
         """
         if self._plane is None:
-            return 0.0, 0.0
+            return None, None
         region, reshaping = self.regions[number], self.kind.reshaping
         raw = [self.data.rows[places] for places in (region.fitted, region.held_out)]
         fitted, held_out = (self._plane.features(X if reshaping is None else reshaping(X)) for X in raw)
@@ -191,8 +193,7 @@ class Search:
         kind = self.kind
         if kind.beside == NOTHING:
             return None
-        at_itself = self._kernel(np.zeros((1, 1)), 1.0)
-        return plane_of(self.data.rows, kind.beside, float(at_itself[0, 0]), kind.reshaping)
+        return plane_of(self.data.rows, kind.beside, reshaping=kind.reshaping)
 
     def _kernel(self, distances: NDArray[Any], factor: float) -> NDArray[Any]:
         kernel = self.kind.kernel

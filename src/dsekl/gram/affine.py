@@ -78,14 +78,14 @@ class _Features:
         ]
         return np.concatenate([np.zeros(0), *parts]) + self.shift @ self.shift
 
-    def cross(self, other: _Features) -> Floats:
-        """Return ``<x~, z~>`` for all pairs of two few."""
-        few, others = self._all(), other._all()
-        shifted = self.ratio * self.shift
-        scaled = few.multiply(self.ratio**2).tocsr() if isinstance(self.points, SparsePoints) else few * self.ratio**2
-        inner = scaled @ others.T
-        dense = inner.toarray() if isinstance(self.points, SparsePoints) else inner
-        return np.asarray(dense - (few @ shifted)[:, None] - (others @ shifted)[None] + self.shift @ self.shift)
+    def cross(self, other: _Features, dtype: np.dtype[Any]) -> Array:
+        """Return ``<x~, z~>`` for all pairs of few points, in a type of numbers."""
+        if isinstance(self.points, SparsePoints) and isinstance(other.points, SparsePoints):
+            few, others = self.points.data.astype(np.float64), other.points.data.astype(np.float64)
+            dots = (few.multiply(self.ratio**2).tocsr() @ others.T).toarray()
+            of_few, of_others = few @ (self.ratio * self.shift), others @ (self.ratio * self.shift)
+            return np.asarray(dots - of_few[:, None] - of_others + self.shift @ self.shift, dtype=dtype)
+        return np.asarray(self._dense(dtype) @ other._dense(dtype).T)
 
     def _parts(self) -> Iterator[Any]:
         """Yield the points in float64, as many at a time as a pass over rows holds."""
@@ -95,10 +95,9 @@ class _Features:
         for part in chunks_of((len(self.points), len(self.ratio))):
             yield np.asarray(self.points.data[part], dtype=np.float64)
 
-    def _all(self) -> Any:
-        if isinstance(self.points, SparsePoints):
-            return self.points.data.astype(np.float64)
-        return np.asarray(self.points.data[:], dtype=np.float64)
+    def _dense(self, dtype: np.dtype[Any]) -> Array:
+        """Return the features of few dense points."""
+        return np.asarray(np.asarray(self.points.data[:], dtype=np.float64) * self.ratio - self.shift, dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -266,9 +265,13 @@ class AffineColumns:
 
     def block(self, rows: Indices) -> Array:
         block = self.inner.block(rows)
-        of_rows = self.gram.features_of_rows(rows)
-        beside = 0.0 if of_rows is None or self.features is None else of_rows.cross(self.features)
-        return np.asarray(block + (beside + self.gram.plane.constant), dtype=block.dtype)
+        of_rows, constant = self.gram.features_of_rows(rows), block.dtype.type(self.gram.plane.constant)
+        if of_rows is None or self.features is None:
+            return np.asarray(block + constant)
+        summed = of_rows.cross(self.features, block.dtype)
+        summed += block
+        summed += constant
+        return summed
 
     def product(self, rows: Indices, V: Array) -> Floats:
         beside = self.gram._beside(self.features, V, self.gram.features_of_rows(rows))

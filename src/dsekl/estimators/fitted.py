@@ -107,8 +107,6 @@ def _check_relations(found: Mapping[str, Any], n_features: int | None) -> None:
         raise ValueError("intercept_ is missing, and only a classifier of an older version has none")
     if isinstance(intercept, float) and (coef.shape[1] != 1 or LABELS in found):
         raise ValueError(f"intercept_ is one number, and there are {coef.shape[1]} outputs or classes")
-    if "trend_" in found and (n_features is None or not can_be_squared(found["trend_"])):
-        raise ValueError("trend_ is for rows of numbers, and of a size whose squares can be added up")
     if "n_support_" in found and found["n_support_"].sum() != len(coef):
         raise ValueError(f"n_support_ does not add up to {len(coef)} terms")
     if isinstance(found.get("gamma_"), np.ndarray) and not found["gamma_"].any():

@@ -260,13 +260,13 @@ import os, signal
 import numpy as np
 from numba.core import serialize
 
-calls, place, unpickle = 0, 0, serialize._numba_unpickle
+calls, place, number, unpickle = 0, 0, signal.SIGINT, serialize._numba_unpickle
 
 def interrupted(*arguments):
     global calls
     calls += 1
     if calls == place:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
     return unpickle(*arguments)
 
 serialize._numba_unpickle = interrupted
@@ -289,6 +289,34 @@ for place in (total // 4, *range(total // 2 - 3, total // 2 + 3), 3 * total // 4
         raise AssertionError(f"call {place} of {total} was not interrupted")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert (model.fit(X, y).dual_coef_ == whole.dual_coef_).all()
+
+def asked_to_end(number, frame):
+    raise SystemExit(3)
+
+expected = whole.predict(X)
+for raised, name in ((KeyboardInterrupt, "SIGINT"), (SystemExit, "SIGTERM")):
+    number = getattr(signal, name)
+    if number == signal.SIGTERM:
+        signal.signal(number, asked_to_end)
+    handler = signal.getsignal(number)
+    for ask in (lambda: whole.predict(X), lambda: whole.compact(0.1, X)):
+        place = 0
+        for _ in range(2):  # the first one also loads compiled code
+            calls = 0
+            ask()
+        total = calls
+        assert total > 0
+        for place in {1, 1 + total // 2, total}:
+            calls = 0
+            try:
+                ask()
+            except raised:
+                assert calls >= place
+            else:
+                raise AssertionError(f"call {place} of {total} was not interrupted by {name}")
+            assert signal.getsignal(number) is handler
+    place = 0
+    assert (whole.predict(X) == expected).all()
 print("done")
 """
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,52 @@ def test_after_ctrl_c_in_mid_epoch_a_warm_start_ends_where_the_straight_run_does
         np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
         np.testing.assert_array_equal(model.support_, straight.support_)
         assert model.n_iter_ == straight.n_iter_
+
+
+def interrupting(epoch: int) -> Callable[[Any], None]:
+    """Return a callback that sends Ctrl-C after an epoch, the first time it comes to it."""
+    left = [epoch]
+
+    def callback(report: Any) -> None:
+        if report.record["epoch"] in left:
+            left.clear()
+            signal.raise_signal(signal.SIGINT)
+
+    return callback
+
+
+@pytest.mark.filterwarnings("ignore:not converged")
+@pytest.mark.parametrize("with_file", [False, True], ids=["warm start", "warm start and checkpoint"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(tol=0.01, max_epochs=50),
+        dict(tol=1e-9, max_epochs=4),
+        dict(tol=1e-9, max_epochs=50, early_stopping=True, n_iter_no_change=2),
+    ],
+    ids=["tol", "max_epochs", "validation"],
+)
+def test_after_ctrl_c_a_warm_start_goes_no_further_than_the_straight_run(
+    settings: dict[str, Any], with_file: bool, tmp_path: Path
+) -> None:
+    """Stopped in its last step, the run has come to its end; stopped before, it counts on and keeps its best epoch."""
+    X, y = xor(600, seed=0)
+    settings = {**settings, "gamma": 5.0, "C": 2.0, "random_state": 0, "solver": DualAscent(block_size=100)}
+    straight = DSEKLClassifier(**settings).fit(X, y)
+    assert straight.n_iter_ > 1
+    for epoch in (1, straight.n_iter_ - 1, straight.n_iter_):
+        path = tmp_path / f"run {epoch}" if with_file else None
+        model = DSEKLClassifier(**settings, warm_start=True, checkpoint=path, callbacks=[interrupting(epoch)])
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        copied = copy.copy(model)
+        model.fit(X, y)
+        assert len(copied.history_) == epoch
+        np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
+        assert (model.n_iter_, model.stop_reason_) == (straight.n_iter_, straight.stop_reason_)
+        assert [record["epoch"] for record in model.history_] == list(range(1, straight.n_iter_ + 1))
+        further = model.set_params(callbacks=None).fit(X, y)  # a fit that has ended is gone on from
+        assert further.n_iter_ > straight.n_iter_
 
 
 def test_a_second_ctrl_c_is_let_through_at_once_and_leaves_no_state_behind() -> None:

@@ -220,3 +220,32 @@ def test_pickle_joblib_and_skops_return_the_same_model(name: str, tmp_path: Path
 def test_the_error_survives_a_pickle() -> None:
     error = pickle.loads(pickle.dumps(ModelFileError("m.dsekl", "it is damaged")))
     assert str(error) == "m.dsekl: it is damaged"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "settings"),
+    [
+        (DSEKLClassifier, dict(kernel="laplacian")),
+        (DSEKLClassifier, dict(kernel="auto", loss="auto", gamma="auto", C="auto")),
+        (DSEKLClassifier, dict(kernel=Radial(cauchy))),
+        (DSEKLClassifier, dict(kernel="precomputed", gamma=2.0)),
+        (DSEKLClassifier, dict(loss="logistic", class_weight="balanced", dtype="float32")),
+        (DSEKLClassifier, dict(expansion="random_fourier", solver="doubly_stochastic", early_stopping=True)),
+        (DSEKLRegressor, dict(loss="quantile", fit_intercept=False, C=3.0)),
+    ],
+    ids=lambda value: "" if isinstance(value, type) else " ".join(value),
+)
+def test_a_file_holds_what_was_fitted_whatever_was_set_since(
+    estimator: Any, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    model = estimator(kernel="matern32", gamma=1.0, C=2.0, random_state=0).fit(X, X[:, 0] > 0)
+    params, f = model.get_params(), model.predict(X)
+    model.set_params(**settings, n_jobs=1).save(tmp_path / "model")
+    loaded = dsekl.load(tmp_path / "model")
+    assert loaded.get_params() == {**params, "n_jobs": 1}
+    assert (loaded.kernel_, loaded.loss_) == (model.kernel_, model.loss_)
+    np.testing.assert_array_equal(loaded.predict(X), f)
+    loaded.set_params(**settings).save(tmp_path / "again")
+    assert dsekl.load(tmp_path / "again").get_params() == {**params, "n_jobs": 1}

@@ -169,6 +169,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._forget_fit()
         loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
         rows, labels, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.labels)
         counted = weights > 0

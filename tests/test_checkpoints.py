@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -407,6 +408,17 @@ def overlap_and_one(a: Any, b: Any) -> Any:
 overlap_and_one.__qualname__ = "overlap"
 
 
+def overlap_by(a: Any, b: Any, width: int) -> Any:
+    return overlap(a, b) + np.array([[float(s == t == "q" * width) for t in b] for s in a])
+
+
+def overlap_in_other_words(a: Any, b: Any) -> Any:
+    return overlap(a, b) + np.array([[float(s == "q" and t == "q") for t in b] for s in a])
+
+
+overlap_in_other_words.__qualname__ = "overlap"
+
+
 class Bag:
     """An object that says nothing of what it holds."""
 
@@ -438,7 +450,9 @@ def test_other_objects_and_other_functions_make_another_run(kind: str, tmp_path:
     settings: dict[str, Any] = dict(solver=DoublyStochastic(10, 10), max_epochs=3, random_state=0, checkpoint=path)
     with pytest.raises(Crash):
         DSEKLClassifier(overlap, callbacks=[crash_after(1)], **settings).fit(X, SIDES)
-    with pytest.raises(ValueError, match=r"differs in kernel \(was overlap 2"):
+    with pytest.raises(
+        ValueError, match=r"differs in kernel \(was overlap code \w+ of Python 3\.\d+, values \w+, is overlap code"
+    ):
         DSEKLClassifier(overlap_and_one, **settings).fit(X, SIDES)
     with pytest.raises(ValueError, match=r"differs in .*X"):
         DSEKLClassifier(overlap, **settings).fit(Z, SIDES)
@@ -449,6 +463,57 @@ def test_other_objects_and_other_functions_make_another_run(kind: str, tmp_path:
         warm.set_params(kernel=overlap_and_one).fit(X, SIDES)
     with pytest.raises(ValueError, match=r"differs in .*X"):
         warm.set_params(kernel=overlap).fit(Z, SIDES)
+
+
+def within(width: float) -> Any:
+    """Return a kernel that is its own only for words that no row is."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        return overlap(a, b) + width * np.array([[float(s == t == "q") for t in b] for s in a])
+
+    kernel.__qualname__ = "kernel"
+    return kernel
+
+
+class Overlap:
+    """A kernel with a setting that matters for few words, and a memory of its own."""
+
+    def __init__(self, width: float) -> None:
+        self.width, self.memory, self._calls = width, {}, 0  # type: ignore[var-annotated]
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        self._calls += 1
+        self.memory[len(self.memory)] = len(a)
+        return within(self.width)(a, b)
+
+
+CAUCHY, BUMP = njit(lambda s: 1 / (1 + s)), njit(lambda s: 1 / (1 + s) + (0.1 if 0.11 < s < 0.111 else 0.0))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        (within(0.5), within(0.7), within(0.5)),
+        (Overlap(0.5), Overlap(0.7), Overlap(0.5)),
+        (partial(overlap_by, width=1), partial(overlap_by, width=2), partial(overlap_by, width=1)),
+        (overlap, overlap_in_other_words, overlap),
+    ],
+    ids=["closure", "setting of an object", "partial", "code"],
+)
+def test_functions_that_agree_at_the_places_where_they_are_asked_are_told_apart(
+    first: Any, second: Any, again: Any
+) -> None:
+    model = DSEKLClassifier(first, warm_start=True, random_state=0).fit(WORDS, SIDES)
+    with pytest.raises(ValueError, match="differs in kernel"):
+        copy.deepcopy(model).set_params(kernel=second).fit(WORDS, SIDES)
+    model.set_params(kernel=again).fit(WORDS, SIDES)
+
+
+def test_a_compiled_function_that_differs_between_the_places_is_told_apart() -> None:
+    X, y = xor(100, seed=0)
+    model = DSEKLClassifier(Radial(CAUCHY), gamma=1.0, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="differs in kernel"):
+        model.set_params(kernel=Radial(BUMP)).fit(X, y)
 
 
 class Shifted(losses.Hinge):

@@ -131,6 +131,18 @@ def test_a_kernel_of_ones_own_is_given_again(name: str, tmp_path: Path) -> None:
         dsekl.load(tmp_path / "m.dsekl", kernel=other)
 
 
+def test_a_kernel_that_differs_at_few_points_only_is_not_taken_for_the_one_that_was_fitted(tmp_path: Path) -> None:
+    words = [letter * n for n in range(1, 9) for letter in "abc"]
+    model = DSEKLClassifier(shared_letters, solver="doubly_stochastic", random_state=0, max_epochs=2)
+    model.fit(words, [k % 2 for k in range(len(words))]).save(tmp_path / "m.dsekl")
+
+    def other(a: Any, b: Any) -> Any:
+        return shared_letters(a, b) + np.array([[float(s == t == words[17]) for t in b] for s in a])
+
+    with pytest.raises(ModelFileError, match="gives other values"):
+        dsekl.load(tmp_path / "m.dsekl", kernel=other)
+
+
 def test_what_cannot_be_saved_is_named(tmp_path: Path) -> None:
     class Own(losses.Hinge):
         pass

@@ -176,6 +176,6 @@ def _checked_kernel(estimator: DSEKLClassifier | DSEKLRegressor, attributes: dic
 
 def _is_same_kernel(witness: Any, model: Model) -> bool:
     rows = checked(list[list[Finite]], witness, {}, "witness")
-    expected, found = np.array(rows, dtype=np.float64), storage.witness(model.gram)
+    expected, found = np.array(rows, dtype=np.float64), storage.witness(model.gram, len(rows))
     size = np.abs(expected).max(initial=0.0)
     return expected.shape == found.shape and np.allclose(found, expected, atol=WITNESS_TOLERANCE * size)

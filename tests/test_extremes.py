@@ -146,4 +146,3 @@ def test_a_gap_that_float32_cannot_reach_is_blamed_on_the_type_and_float64_reach
     with pytest.warns(ConvergenceWarning) as said:
         hinge.fit(X, y > 0)
     assert "float" not in str(said[0].message)
-

@@ -41,6 +41,8 @@ from dsekl.rows import (
     store,
 )
 
+from .misleading import named, refuse_misleading, refuse_times
+
 FLOATS = (np.float64, np.float32)
 
 LARGEST = 1e150
@@ -67,6 +69,9 @@ def training_data(
     """Return X as the kernel can use it, y as targets, and one weight per row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
+    refuse_misleading(X, "X")
+    refuse_misleading(y, "y")
+    refuse_misleading(sample_weight, "sample_weight")
     rows: Rows
     if kernel.pairwise is Pairwise.OBJECTS:
         _check_feature_names(estimator, X, reset=True)
@@ -88,6 +93,7 @@ def training_data(
 
 def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
     """Return X for a prediction, checked against what the estimator was fitted on."""
+    refuse_misleading(X, "X")
     if kernel.pairwise is Pairwise.OBJECTS:
         if _num_samples(X) == 0:
             raise ValueError("X holds no objects; give at least one")
@@ -116,6 +122,8 @@ def _refuse_mixed(y: Any) -> None:
             raise ValueError("y holds None; leave such rows out, or give them a label")
         if kind != "other":
             first.setdefault(kind, label)
+        if isinstance(label, str) and label.endswith("\0"):
+            raise ValueError(f"y holds the label {label!r}, whose NUL at the end an array would drop; rename it")
     if len(first) > 1:
         raise ValueError(
             f"y holds labels of different types, such as {first['number']!r} and {first['text']!r}; make all of them "
@@ -126,11 +134,23 @@ def _refuse_mixed(y: Any) -> None:
         raise ValueError(
             f"y holds integers from {min(whole)} to {max(whole)}, which no type of 64 bits holds; give them as texts"
         )
+    if len(whole) < len(y) and any(abs(label) > 2**53 for label in whole):
+        raise ValueError(
+            f"y holds {max(whole, key=abs)} beside labels that are no integers, and an array of both would round it; "
+            "give all of them as texts"
+        )
+    if first.keys() == {"number"} and not isinstance(y, list | tuple):
+        raise ValueError(
+            f"Unknown label type: y is an array of objects such as {first['number']!r}; make it one of numbers with "
+            "y.astype(int), or of texts with y.astype(str)"
+        )
 
 
 def real_targets(y: ArrayLike) -> NDArray[np.float64]:
     """Return y as finite numbers, one or more per row."""
-    found: NDArray[np.float64] = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    refuse_times(y, "y")
+    with named("y"):
+        found: NDArray[np.float64] = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if found.ndim > 2:
         raise ValueError(f"y has shape {found.shape}; give (n_samples,) or (n_samples, n_targets)")
     return np.asarray(found)
@@ -139,8 +159,9 @@ def real_targets(y: ArrayLike) -> NDArray[np.float64]:
 def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:
     """Return one weight per row, 1 where none is given."""
     counted = _counted(rows)
-    check_consistent_length(counted, sample_weight)
-    weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
+    with named("sample_weight"):
+        check_consistent_length(counted, sample_weight)
+        weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     heaviest = float(weights.max())
@@ -180,7 +201,9 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
     if isinstance(X, np.ndarray) and X.nbytes > budget // HELD_SHARE and mapping_of(X) is not None:
         rows = _stored(estimator, X, **checks)
     else:
-        values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)
+        refuse_times(X, "X")
+        with named("X"):
+            values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)
         rows = CsrRows(values) if sparse.issparse(values) else ArrayRows(values)
     if kernel.pairwise is Pairwise.CHI_SQUARED:
         _refuse_negative(rows)

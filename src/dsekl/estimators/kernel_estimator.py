@@ -33,7 +33,7 @@ from . import inputs, saving
 from .callbacks import Listeners, WithCallbacks
 from .fitted import ATTRIBUTES
 from .labels import decisions
-from .parameters import is_auto
+from .parameters import AUTO
 from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
@@ -106,11 +106,11 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
 
     @property
     def _chooses_loss(self) -> bool:
-        return is_auto(self.loss)
+        return isinstance(self.loss, str) and self.loss == AUTO
 
     @property
     def _chooses_kernel(self) -> bool:
-        return is_auto(self.kernel)
+        return isinstance(self.kernel, str) and self.kernel == AUTO
 
     @property
     def _exact(self) -> bool:

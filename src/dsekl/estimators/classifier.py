@@ -129,7 +129,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The kernel and the loss that were used: those given, or those that "auto" chose.
     scale_ : {"raw", "squashed", "ranked"}
         The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
-    metric_ : {"learned", "partly learned", "isotropic", "equal"}
+    metric_ : {"selected", "learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
         How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that

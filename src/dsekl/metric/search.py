@@ -6,7 +6,7 @@ The distances of a region are made once for all widths, and the kernel matrix of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,7 +49,7 @@ nearest row's target, and a good wide one the error may rise."""
 
 @dataclass(frozen=True)
 class Kind:
-    """A machine but for its width and C; ``gammas`` weigh squared distances, one array for each split."""
+    """A machine but for its width and C; ``gammas`` weigh squared distances: one array a split, the model's last."""
 
     kernel_name: str
     kernel: VectorKernel
@@ -193,7 +193,9 @@ class Search:
         kind = self.kind
         if kind.beside == NOTHING:
             return None
-        return plane_of(self.data.rows, kind.beside, reshaping=kind.reshaping)
+        plane = plane_of(self.data.rows, kind.beside, reshaping=kind.reshaping)
+        # Columns without weight have no slope in a gram either.
+        return plane if plane.scale is None else replace(plane, scale=plane.scale * (kind.gammas[-1] > 0))
 
     def _kernel(self, distances: NDArray[Any], factor: float) -> NDArray[Any]:
         kernel = self.kind.kernel

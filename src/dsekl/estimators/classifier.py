@@ -65,6 +65,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         objects ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
     expansion : {"empirical", "fixed_subset", "random_fourier"} or expansion object, default="empirical"
         What f is expanded in: all points, a random few, or random Fourier features.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply ``sample_weight``.
     fit_intercept : "auto" or bool, default="auto"
         Whether f has an intercept. It is penalised, as one more term of the kernel's size. "auto" lets held-out rows
         choose together with a learned gamma; elsewhere it is True for dual ascent with the dot-product kernels
@@ -73,8 +75,6 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         Whether f has a linear part beside the kernel's, so that it goes on where there are no training points. It is
         penalised, for columns in their own units. "auto" lets held-out rows choose together with a learned gamma and
         an intercept, and is False elsewhere. For rows of numbers.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply ``sample_weight``.
     max_epochs : int, default=100
         Maximum number of epochs.
     tol : float or None, default=None

@@ -146,9 +146,10 @@ def _check_settled(machine: Machine, settled: Settled) -> None:
 def _check_beside(machine: Machine, settled: Settled) -> None:
     """Raise ValueError where what stands beside the kernel was not asked for, and could not have been chosen."""
     usual = machine.usual_beside
-    for name, found, asked in (
-        ("intercept", settled.intercept, machine.intercept), ("trend", settled.trend, machine.trend)
-    ):  # fmt: skip
+    for name, found, asked, wanted in (
+        ("intercept", settled.intercept, machine.intercept, usual.intercept),
+        ("trend", settled.trend, machine.trend, usual.trend),
+    ):
         chosen = asked is None and settled.metric is not None
-        if not chosen and found is not getattr(usual, name):
+        if not chosen and found is not wanted:
             raise ValueError(f"what was settled has {name}={found!r}, and the machine has {asked!r}")

@@ -56,6 +56,8 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/certificates.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/panel.py measure all
+	$(BIN)/python benchmarks/panel.py publish
 	$(BIN)/python benchmarks/matrix.py
 	$(BIN)/python benchmarks/large_data.py
 	$(BIN)/python benchmarks/claim.py measure

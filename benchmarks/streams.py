@@ -2,7 +2,8 @@
 
 DSEKL_DATA=... python benchmarks/streams.py [budgets|covertype|published|river|drift|cost ...] [--shuffles 5]
 
-All settings are chosen by the progressive loss, or error, of the first rows of the training stream. Times are CPU seconds.
+All settings are chosen by the progressive loss, or error, of the first rows of the training stream. Times are CPU
+seconds.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def _gives_probabilities(estimator: DSEKLClassifier) -> bool:
 class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
-    ``f(x) = sum_j k(x, x_j) dual_coef_j`` over all training points x_j; the class is the sign of f, or the largest
-    of one f per class.
+    ``f(x) = sum_j k(x, x_j) dual_coef_j + intercept_ + <trend_, x>`` over all training points x_j; the class is the
+    sign of f, or the largest of one f per class.
 
     Parameters
     ----------
@@ -67,6 +67,14 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
+    fit_intercept : "auto" or bool, default="auto"
+        Whether f has an intercept. It is penalised, as one more term of the kernel's size. "auto" lets held-out rows
+        choose together with a learned gamma; elsewhere it is True for dual ascent with the dot-product kernels
+        ("linear", "poly", "sigmoid"), whose f would be 0 at the origin.
+    trend : "auto" or bool, default="auto"
+        Whether f has a linear part beside the kernel's, so that it goes on where there are no training points. It is
+        penalised, for columns in their own units. "auto" lets held-out rows choose together with a learned gamma and
+        an intercept, and is False elsewhere. For rows of numbers.
     max_epochs : int, default=100
         Maximum number of epochs.
     tol : float or None, default=None
@@ -117,6 +125,10 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_support, n_outputs)
         Coefficients of the terms in the model, zeros left out.
+    intercept_ : array of shape (n_outputs,)
+        0 without an intercept.
+    trend_ : array of shape (n_features, n_outputs)
+        The slopes of the linear part, if there is one: of the columns of X, or of the columns on their ``scale_``.
     support_ : array of shape (n_support,)
         Their rows in the training data (empirical expansion only).
     n_support_ : array of shape (n_classes,)
@@ -129,7 +141,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The kernel and the loss that were used: those given, or those that "auto" chose.
     scale_ : {"raw", "squashed", "ranked"}
         The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
-    metric_ : {"learned", "partly learned", "isotropic", "equal"}
+    metric_ : {"selected", "learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
         How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
@@ -169,6 +181,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._forget_fit()
         loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
         rows, labels, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.labels)
         counted = weights > 0

@@ -1,4 +1,4 @@
-"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, width and C that go with it.
+"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, plane, width and C that go with it.
 
 ``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
 beside them, and ``choice`` lets held-out rows decide between the candidates, and on all the rest. ``learn`` is the
@@ -18,11 +18,12 @@ from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
+from .choice import Chooser, n_splits
 from .data import Data, Options, Stages
+from .planes import NOTHING, Beside, with_plane
 from .scales import deviations
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
+__all__ = ["FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Options", "Stages", "learn", "with_plane"]
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ class Choice:
     kernel: str
     loss: str
     reshaping: Reshaping | None
+    beside: Beside
     error: float
 
 
@@ -55,25 +57,17 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         )
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
-        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
+        gamma = np.ones(data.rows.n_features)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan)
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
-    splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
+    splits = draw_splits(len(data), size, rng, data.strata, count)
     made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
     kind = champion.kind
-    gamma, best_C = kind.gamma_and_C(_middle(kind.gammas), champion.found.setting, options.C)
+    gamma, best_C = kind.gamma_and_C(kind.gammas[-1], champion.found.setting, options.C)
     return Choice(
-        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
-    )
-
-
-def _middle(gammas: list[Floats]) -> Floats:
-    """Return the geometric mean of weights.
-
-    With few rows there are several splits, and which of many columns a descent discards varies by split: the mean of
-    descents, each without other rows, is better than one on all of them.
-    """
-    with np.errstate(divide="ignore"):  # a column without weight has none in any of them
-        return np.asarray(np.exp(np.mean(np.log(gammas), axis=0)))
+        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, kind.beside,
+        champion.found.error,
+    )  # fmt: skip

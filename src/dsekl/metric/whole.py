@@ -11,6 +11,7 @@ from dsekl.search.regions import Places
 from dsekl.solvers import DualAscent, Problem
 
 from .data import Data
+from .planes import with_plane
 from .score import Found
 from .search import Kind
 
@@ -24,7 +25,7 @@ def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C
     """Return how a kind of machine does on the held-out rows of all splits, at one setting; a given C stays."""
     lines = [
         _held_out(data, part, kind, *kind.gamma_and_C(squared, setting, C), seed)
-        for part, squared in zip(splits, kind.gammas, strict=True)
+        for part, squared in zip(splits, kind.gammas[:-1], strict=True)
     ]
     errors, losses, weights = np.concatenate(lines, axis=1)
     return Found(*setting, errors, losses, weights)
@@ -33,10 +34,12 @@ def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C
 def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float, seed: int) -> Floats:
     """Return three lines: errors, losses and weights of the held-out rows of one split."""
     fitted = np.setdiff1d(np.arange(len(data)), held_out)
+    rows = data.rows.take(fitted)
     matrix = gram.build(
-        kind.kernel, data.rows.take(fitted), gamma, "float32", data.budget, data.workers, data.kernel_tol,
+        kind.kernel, rows, gamma, "float32", data.budget, data.workers, data.kernel_tol,
         kind.reshaping,
     )  # fmt: skip
+    matrix = with_plane(matrix, rows, kind.beside, kind.reshaping)
     order = fitted if matrix.order is None else fitted[matrix.order]
     problem = Problem(matrix, data.targets[order], data.weights[order], kind.loss, C, data.workers, None)
     solver = DualAscent()

@@ -17,7 +17,7 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import decisions, targets_of, wrong
+from .labels import decisions, wrong
 from .parameters import Parameter, table, with_parameters
 
 Floats = NDArray[np.float64]
@@ -228,3 +228,10 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
         assert fitted.support_classes is not None
         return np.bincount(fitted.support_classes, minlength=len(self.classes_))
+
+
+def targets_of(codes: NDArray[np.intp], n_classes: int) -> Floats:
+    """Return -1 and 1: one column for two classes, one against the rest for more."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)

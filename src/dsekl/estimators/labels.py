@@ -13,13 +13,6 @@ def decisions(f: Floats) -> NDArray[np.intp]:
     return (f[:, 0] > 0).astype(np.intp) if f.shape[1] == 1 else f.argmax(axis=1)
 
 
-def targets_of(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Return -1 and 1: one column for two classes, one against the rest for more."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-
-
 def wrong(targets: Floats, f: Floats) -> Floats:
     """Return 1 for each row with the wrong label, 0 for the others."""
     return np.asarray(decisions(f) != decisions(targets), dtype=np.float64)

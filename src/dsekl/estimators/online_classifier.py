@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_consistent_length
 from dsekl import losses
 
 from . import inputs
-from .labels import decisions, targets_of
+from .classifier import targets_of
+from .labels import decisions
 from .online import Floats, OnlineEstimator, parameters
 from .parameters import with_parameters
 

@@ -28,27 +28,27 @@ C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither")])
 class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
     """A kernel regressor that learns one row at a time, keeps a bounded number of points, and forgets.
 
-        Parameters
-        ----------
-        loss : {"squared", "epsilon_insensitive", "huber", "quantile"} or loss object, default="squared"
-            The parameter of a loss is in units of the spread of the targets so far.
+    Parameters
+    ----------
+    loss : {"squared", "epsilon_insensitive", "huber", "quantile"} or loss object, default="squared"
+        The parameter of a loss is in units of the spread of the targets so far.
+    C : float, default=10.0
+        Weight of the loss of a row against the regularisation.
 
-        Attributes
-        ----------
-        intercept_ : array of shape (n_targets,)
-            The mean of the targets when the number of rows last doubled.
-        n_seen_, progressive_loss_, support_vectors_, dual_coef_, gamma_ : as in ``OnlineDSEKLClassifier``
+    Attributes
+    ----------
+    intercept_ : array of shape (n_targets,)
+        The mean of the targets when the number of rows last doubled.
+    n_seen_, progressive_loss_, support_vectors_, dual_coef_, gamma_ : as in ``OnlineDSEKLClassifier``
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn.utils.validation import check_consistent_length
-
-    from dsekl import OnlineDSEKLRegressor
-        >>> X = np.random.default_rng(0).uniform(0, 6, (2000, 1))
-        >>> model = OnlineDSEKLRegressor(budget=30, random_state=0).partial_fit(X, np.sin(X[:, 0]))
-        >>> bool(model.score(X, np.sin(X[:, 0])) > 0.95)
-        True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl import OnlineDSEKLRegressor
+    >>> X = np.random.default_rng(0).uniform(0, 6, (2000, 1))
+    >>> model = OnlineDSEKLRegressor(budget=30, random_state=0).partial_fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.95)
+    True
     """
 
     _task = "regression"

@@ -19,6 +19,7 @@ import numba
 from numba import float32, float64, intp, types, void
 from numba.core.caching import FunctionCache
 from numba.core.types import WrapperAddressProtocol
+from numba.extending import typeof_impl
 
 NUMBER = {"float32": float32, "float64": float64}
 
@@ -113,6 +114,7 @@ class FunctionPointer(WrapperAddressProtocol):
 
     def __init__(self, function: Any, signature: Any) -> None:
         self._signature = signature
+        self.type = types.FunctionType(signature)
         # The compile result owns the machine code, so it must live as long as the address.
         self._compiled = function.get_compile_result(signature)
         self._address = self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_cfunc_wrapper_name)
@@ -122,6 +124,12 @@ class FunctionPointer(WrapperAddressProtocol):
 
     def signature(self) -> Any:
         return self._signature
+
+
+@typeof_impl.register(FunctionPointer)
+def _type_of(function: FunctionPointer, context: Any) -> Any:
+    """Tell Numba the type of a pointer, which it would make anew at each call: that takes longer than a small block."""
+    return function.type
 
 
 @lru_cache(maxsize=256)

@@ -87,6 +87,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/gram", rf"a line of {N} bytes", walk.TABLE_LINES * microtile.LINE_BYTES),
     ("design/gram", rf"budget, or {N} MB", tables.FEWEST_LINES * walk.TABLE_LINES * microtile.LINE_BYTES / MEGABYTE),
     ("design/gram", rf"at most an {W} of the memory", 1 / tables.TABLES),
+    ("guide/memory", rf"takes at most a {W} of `memory_budget`: one row", dense.PACKED_SHARE),
     ("guide/memory", rf"more than {N} entries for each MB", MEGABYTE / (walk.TABLE_LINES * microtile.LINE_BYTES)),
     ("guide/memory", rf"table\s+takes {N} bytes an entry", walk.TABLE_LINES * microtile.LINE_BYTES),
     ("design/expansions", rf"FixedSubset\(n_terms={N}\)", FixedSubset().n_terms),

@@ -78,6 +78,35 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Packed:
+    """Points packed into lines (n_groups, n_features, width), and their squared norms (n_groups, width)."""
+
+    points: Array
+    lines: Array
+    norms: Array
+
+    @staticmethod
+    def of(points: Array) -> Packed:
+        """Pack points, the last group filled up with the last one."""
+        width = line_width(points.dtype.name)
+        n_groups = -(-len(points) // width)
+        lines = np.empty((n_groups, points.shape[1], width), dtype=points.dtype)
+        norms = np.empty((n_groups, width), dtype=points.dtype)
+        _pack(points, lines, norms)
+        return Packed(points, lines, norms)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def boxes(self) -> tuple[Array, Array]:
+        """Lower and upper corners of each group's box, and behind them those of the box of all."""
+        width = self.norms.shape[1]
+        lo, hi = boxes_of(self.points, np.minimum(np.arange(len(self.norms) + 1) * width, len(self)))
+        return np.vstack([lo, lo.min(axis=0)]), np.vstack([hi, hi.max(axis=0)])
+
+
+@dataclass(frozen=True)
 class DensePoints:
     """Placed points (n, n_features), their squared norms, and the tree's leaf of each."""
 
@@ -121,8 +150,17 @@ class DensePoints:
         """Lower and upper corners (n_runs, n_features) of the runs."""
         return boxes_of(self.data, self.run_starts)
 
+    @cached_property
+    def packed(self) -> Packed:
+        """All points packed: a copy of them, for models that meet a few rows at a time."""
+        return Packed.of(self.data)
+
     def __len__(self) -> int:
         return len(self.data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What was made of the points can be made again; a pickle need not hold them twice.
+        return DensePoints, (self.data, self.norms, self.leaf)
 
 
 def square_norms(data: Array) -> Array:
@@ -144,13 +182,3 @@ def boxes_of(data: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
     hi = np.empty_like(lo)
     _boxes(data, starts, lo, hi)
     return lo, hi
-
-
-def pack(data: Array) -> tuple[Array, Array]:
-    """Return points packed into lines (n_groups, n_features, width), and their squared norms."""
-    width = line_width(data.dtype.name)
-    n_groups = -(-len(data) // width)
-    packed = np.empty((n_groups, data.shape[1], width), dtype=data.dtype)
-    norms = np.empty((n_groups, width), dtype=data.dtype)
-    _pack(data, packed, norms)
-    return packed, norms

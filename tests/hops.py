@@ -2,7 +2,8 @@
 
 ``python -m tests.hops`` fits a small table with all defaults and prints every call from one file of dsekl into a
 function of another, until the first step of the solver. A call counts once, however often it is made. Left out is what
-nobody looks up: properties, special methods, lambdas, progress, and the modules ``blas``, ``compiled`` and ``workers``.
+nobody looks up: properties, special methods, lambdas, progress, and the modules ``blas``, ``compiled``, ``deadline``
+and ``workers``.
 The main line is the calls made by the estimator, the model, the run and the solver; the others are made within a
 package that one hop of the main line has entered: the metric, the gram, a block of the dual.
 """
@@ -22,7 +23,7 @@ from dsekl import DSEKLClassifier
 ROOT = Path(dsekl.__file__).parent
 FIRST_STEP = "_ActiveRows.step"
 MAIN_LINE = ("estimators/", "models/", "runs/", "solvers/dual/ascent.py")
-NOT_LOOKED_UP = ("blas.py", "compiled.py", "workers.py", "runs/progress.py")
+NOT_LOOKED_UP = ("blas.py", "compiled.py", "deadline.py", "workers.py", "runs/progress.py")
 
 Hop = tuple[str, str, str]
 

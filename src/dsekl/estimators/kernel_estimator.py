@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsekl import expansions, kernels, solvers
+from dsekl.deadline import Budget
 from dsekl.kernels import Kernel, Pairwise
 from dsekl.losses import Loss
 from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
@@ -80,9 +81,9 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         def attributes(fitted: Fitted) -> dict[str, Any]:
             return self._attributes(unit.fitted(fitted))
 
-        machine = self._machine(loss, unit)
+        budget, machine = Budget.of(self.max_seconds), self._machine(loss, unit)
         run = self._begin(machine, examples)
-        run.units, listeners = unit.figures, None
+        run.budget, run.units, listeners = budget, unit.figures, None
         if self._has_listeners:
             run.watcher = listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         try:

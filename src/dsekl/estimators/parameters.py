@@ -43,6 +43,7 @@ SHARED: dict[str, Parameter] = {
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
     "max_epochs": Parameter(100, Role.EFFORT, [COUNT]),
+    "max_seconds": Parameter(None, Role.EFFORT, [Interval(Real, 0, None, closed="neither"), None]),
     "tol": Parameter(None, Role.COURSE, [AT_LEAST_0, None]),
     "early_stopping": Parameter(False, Role.TERMS, ["boolean"]),
     "validation_fraction": Parameter(0.1, Role.TERMS, [Interval(Real, 0, 1, closed="neither"), COUNT]),

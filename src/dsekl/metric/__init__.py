@@ -9,7 +9,7 @@ from the last stage that it kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from .candidates import EQUAL, PARTLY, Candidates
 from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
 from .scales import deviations
+from .search import STARTS, Kind
 
 __all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
 
@@ -28,6 +29,12 @@ Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 100
 """Rows below which nothing can be learned that held-out rows could confirm."""
+
+LEARNED_BY = 0.5
+"""Share of a search's time after which weights are learned no further, so that there is time to choose."""
+
+UNSEARCHED = STARTS[1]
+"""The width and C where there was no time to try any."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ class Choice:
     loss: str
     reshaping: Reshaping | None
     error: float
+    cut_short: bool = False
+    """Whether the search ended because its time was over."""
 
 
 def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Callable[[float], None]) -> Choice:
@@ -59,14 +68,22 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
-    made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
+    learning = replace(data, deadline=data.deadline.after(LEARNED_BY))
+    made = Candidates(learning, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
+    cut_short = learning.deadline.passed
+    if data.deadline.passed:
+        kind = Kind(
+            options.kernel, options.kernels[options.kernel], options.loss, options.losses[options.loss], None, []
+        )
+        gamma, C = kind.gamma_and_C(_middle(made[EQUAL]), UNSEARCHED, options.C)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, np.nan, cut_short)
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
-    kind = champion.kind
-    gamma, best_C = kind.gamma_and_C(_middle(kind.gammas), champion.found.setting, options.C)
-    return Choice(
-        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
-    )
+    kind, found = champion.kind, champion.found
+    gamma, C = kind.gamma_and_C(_middle(kind.gammas), found.setting, options.C)
+    cut_short |= data.deadline.passed
+    names = champion.weights, kind.kernel_name, kind.loss_name
+    return Choice(gamma, C, *names, kind.reshaping, found.error, cut_short)
 
 
 def _middle(gammas: list[Floats]) -> Floats:

@@ -61,6 +61,8 @@ class Candidates:
         losses: dict[str, float] = {}
         end_losses: dict[str, float] = {}
         for place, (name, unit) in enumerate(units.items()):
+            if starts and self.data.deadline.passed:
+                break
             # One width for all splits, so that a factor of it means the same in each.
             of_widths = self._losses_of_widths(name, unit)
             starts[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))

@@ -90,6 +90,8 @@ class Chooser:
         doubt = DOUBT if len(self.data) <= WHOLE_ROWS else 0.0
         champion: Champion | None = None
         for name, gammas in self.candidates.items():
+            if champion is not None and self.data.deadline.passed:
+                break
             kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas)
             found = self._searched(name, kind, STARTS if champion is None else [champion.found.setting, *STARTS])
             challenger = Champion(kind, name, found)
@@ -142,7 +144,7 @@ class Chooser:
 
     def _refined(self, champion: Champion) -> Champion:
         """Choose the width and C of the champion by more rows, where there are more."""
-        if len(self.data) <= FEW_ROWS:
+        if len(self.data) <= FEW_ROWS or self.data.deadline.passed:
             return champion
         regions = self._regions(champion.kind.gammas[0], MANY_ROWS, 1)
         search = Search(self.data, regions, champion.kind, self.options.C)
@@ -151,6 +153,8 @@ class Chooser:
 
     def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
         """Return the challenger of another kind if it clearly beats the champion, else the champion."""
+        if self.data.deadline.passed:
+            return champion
         starts = [*self._starts(champion), *further]
         found = self._searched(champion.weights, kind, starts, against=champion.found)
         challenger = Champion(kind, champion.weights, found)
@@ -177,7 +181,7 @@ class Chooser:
         """Tell whether the challenger is better by so many standard errors of the difference."""
         robust = self.data.classes is None
         new, old = challenger.found, champion.found
-        if self.whole and not new.gain_over(old, robust).decided:
+        if self.whole and not new.gain_over(old, robust).decided and not self.data.deadline.passed:
             new, old = self._whole(challenger), self._whole(champion)
         gain = new.gain_over(old, robust)
         if challenger.kind.loss_name != champion.kind.loss_name:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.deadline import NEVER, Deadline
 from dsekl.kernels import VectorKernel
 from dsekl.losses import Loss
 from dsekl.rows import DenseRows
@@ -36,6 +37,8 @@ class Data:
     workers: Workers
     kernel_tol: float = 1e-6
     budget: int = 2**28
+    deadline: Deadline = NEVER
+    """When the search ends with the best that it has found."""
 
     def __len__(self) -> int:
         return len(self.targets)

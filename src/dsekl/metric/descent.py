@@ -98,19 +98,23 @@ class Learner:
 
     def losses_of_widths(self, unit: Floats) -> Floats:
         """Return the loss of the neighbours' mean at each of ``WIDTHS``."""
-        batches = [self._draw(("width", number)) for number in range(N_BATCHES)]
-        return np.array([np.mean([self._loss(width * unit, batch)[0] for batch in batches]) for width in WIDTHS])
+        losses: list[list[float]] = []
+        while len(losses) < N_BATCHES and not (losses and self.data.deadline.passed):
+            batch = self._draw(("width", len(losses)))
+            losses.append([self._loss(width * unit, batch)[0] for width in WIDTHS])
+        return np.asarray(np.mean(losses, axis=0))
 
     def descend(self, gamma: Floats, descent: Descent, keep: Callable[[Descent], None]) -> Floats:
-        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``, or from where they stood."""
+        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma`` or where they stood, fewer in want of time."""
         varying = gamma > 0
-        while descent.step < N_STEPS:
+        while descent.step < N_STEPS and not self.data.deadline.passed:
             now = np.where(varying, np.exp(descent.log_gamma), 0.0)
             gradient = self._loss(now, self._draw(("step", descent.step)))[1]
             descent = descent.stepped(np.where(varying, gradient, 0.0))
             if descent.step % KEPT_STEPS == 0:
                 keep(descent)
-        return np.where(varying, np.exp(descent.average), 0.0)
+        end = descent.average if descent.step == N_STEPS else descent.log_gamma
+        return np.where(varying, np.exp(end), 0.0)
 
     def held_out_loss(self, gamma: Floats) -> float:
         """Return the loss of held-out rows, predicted by the mean of those that were learned from."""

@@ -108,12 +108,13 @@ class Search:
             gain = best.gain_over(against, robust=self.data.classes is None)
             if gain.mean < -DECIDED * gain.standard_error and best.rank > HOPELESS * against.rank:
                 return best
-        while True:
+        while not self.data.deadline.passed:
             self._try(self.lattice.near(best.setting))
             winner = self._best()
             if winner is best:
-                return best
+                break
             best = winner
+        return best
 
     def _best(self) -> Found:
         return min(self.found.values(), key=lambda found: found.rank)

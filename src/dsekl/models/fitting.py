@@ -21,6 +21,9 @@ from .storage import check_sizes
 
 Floats = NDArray[np.float64]
 
+SOLVED_BY = 0.9
+"""Share of the time after which the solver ends: what is left is for the model and its importances."""
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -90,12 +93,15 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             validation_rows=None if held_out is None else held_out.places,
             history=monitor.history,
             n_epochs=state.epoch,
-            reason=monitor.reason,
+            reason="max_seconds" if settled.cut_short and monitor.reason == "tol" else monitor.reason,
         )
 
     hooks = _hooks(run, monitor, fitted)
     try:
-        optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks)
+        optimise(
+            machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks,
+            deadline=run.budget.deadline(SOLVED_BY),
+        )  # fmt: skip
     except Interrupted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
@@ -104,7 +110,8 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     if run.file is not None:
         with run.blaming_its_file():
             check_sizes(result.model, None)
-    return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
+    found = importances(result.model, examples.rows, run.seed, run.workers, run.budget.deadline())
+    return replace(result, importances=found)
 
 
 def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:

@@ -41,6 +41,9 @@ CHOSEN_KERNELS: dict[str, VectorKernel] = {"matern32": Matern(1.5), "laplacian":
 CHOSEN_LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
 """What "auto" chooses from where gamma is learned, the usual first."""
 
+SEARCHED_BY = 0.6
+"""Share of the time after which the search ends with the best that it has found."""
+
 MOST_HEAVY_ROWS = 200_000
 """Rows up to which kernels with heavier tails than rbf's are tried: of more, each of their values reaches so many rows
 that a fit takes several times as long."""
@@ -189,6 +192,7 @@ class Machine:
             scale=None if reshaping is None else reshaping.name,
             knots=None if reshaping is None else reshaping.knots,
             values=None if reshaping is None else reshaping.values,
+            cut_short=found.cut_short,
             randomness=rng.bit_generator.state,
         )
 
@@ -196,7 +200,7 @@ class Machine:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
-            self.budget,
+            self.budget, run.budget.deadline(SEARCHED_BY),
         )  # fmt: skip
         options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
 

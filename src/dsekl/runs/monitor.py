@@ -19,7 +19,7 @@ UNSAVED = {"saved": False}
 Figure = int | Annotated[float, Range(-INFINITY, most=INFINITY, nan=True)]
 """An entry of the history: the gap of a growing sample is infinite, and a loss that was not measured is NaN."""
 
-Reason = Literal["tol", "validation", "max_epochs", "callback", "interrupted"]
+Reason = Literal["tol", "validation", "max_epochs", "max_seconds", "callback", "interrupted"]
 
 
 class ErrorMeasure(Protocol):

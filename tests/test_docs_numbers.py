@@ -77,7 +77,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/gram", rf"kernel values of {N} rows with some groups", microtile.TILE_ROWS),
     ("design/gram", rf"sums of {N} rows with 16 columns", microtile.TILE_ROWS),
     ("design/gram", rf"from {N} rows on, points are put", dense.FEWEST_ORDERED),
-    ("design/gram", rf"to predict are ordered from {N} on", dense.FEWEST_ORDERED_QUERIES),
+    ("design/gram", rf"of up to {N} points is cut by NumPy", tree.SMALL_TREE),
     ("design/gram", rf"leaves of at most {N} points", tree.LEAF),
     ("design/gram", rf"Each worker gets {N} tasks", columns.TASKS_A_WORKER),
     ("design/gram", rf"products under {N} multiplications", columns.LEAST_PARALLEL_WORK),

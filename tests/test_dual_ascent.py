@@ -17,7 +17,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.gram import dense
 from dsekl.kernels import RBF, Laplacian, Matern, RationalQuadratic, Sigmoid
 from dsekl.losses import EpsilonInsensitive, Hinge, Huber, Quantile
 from dsekl.rows import as_rows
@@ -268,9 +267,7 @@ def test_pruning_stays_within_its_bound(
     X[:, 2] = np.round(X[:, 2])
     widths = gamma * rng.uniform(0.2, 5.0, 3) if per_feature else gamma
     V = rng.standard_normal((1500, 2))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "FEWEST_ORDERED", len(X))
-        pruned = build(kernel, X, widths, "float64", kernel_tol=kernel_tol)
+    pruned = build(kernel, X, widths, "float64", kernel_tol=kernel_tol)
     whole = build(kernel, X[pruned.order], widths, "float64")
     everything = slice(None)
     error = np.abs(pruned.product(everything, everything, V) - whole.product(everything, everything, V))
@@ -281,13 +278,6 @@ def test_pruning_stays_within_its_bound(
     again = pruned.at(as_rows(queries)).product(everything, everything, V)
     error = np.abs(again - whole.at(as_rows(queries)).product(everything, everything, V))
     assert (error.max(axis=0) <= kernel_tol * np.abs(V).sum(axis=0) + 1e-9).all()
-
-
-def test_all_pairs_of_few_points_are_compared() -> None:
-    X = 100.0 * np.arange(1_200.0)[:, None]
-    few = build(RBF(), X, 1.0, kernel_tol=1e-6)
-    assert few.order is None
-    assert few.add_product(slice(None), np.ones((1_200, 1)), np.zeros((1_200, 1))) == 1_200**2
 
 
 def test_far_apart_clusters_are_never_compared() -> None:

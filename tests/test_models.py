@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dsekl import DSEKLClassifier, DSEKLRegressor, losses
-from dsekl.gram import build, dense
+from dsekl.gram import build
 from dsekl.kernels import RBF
 from dsekl.models import Examples, Machine, Model, fit
 from dsekl.rows import as_rows
@@ -86,9 +86,8 @@ def test_a_run_is_gone_on_from() -> None:
     np.testing.assert_array_equal(gone_on.model.coef, straight.model.coef)
 
 
-def test_a_solvers_epochs_by_hand_make_the_estimators_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solvers_epochs_by_hand_make_the_estimators_model() -> None:
     """A gram, a problem, a few epochs: no machine and no loop either."""
-    monkeypatch.setattr(dense, "FEWEST_ORDERED", len(X))
     gram = build(RBF(), as_rows(X), 5.0, "float64", kernel_tol=1e-6)
     solver = DualAscent(200)
     problem = Problem(gram, TARGETS[gram.order], np.ones(len(X)), losses.Hinge(), 1.0)

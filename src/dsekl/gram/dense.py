@@ -25,11 +25,8 @@ from .stored_order import stored_in_order
 from .stored_points import StoredPoints
 from .tree import spatial_order
 
-FEWEST_ORDERED = 4_096
-"""Terms below which no pair is left out: an order of the points saves less than it costs."""
-
-FEWEST_ORDERED_QUERIES = 1_000
-"""Rows to predict below which an order saves nothing."""
+FEWEST_ORDERED = 1_000
+"""Points below which an order saves nothing."""
 
 PACKED_SHARE = 0.25
 """Share of the memory budget that a model's points may take a second time, packed."""
@@ -64,9 +61,8 @@ class DenseGram:
         """Return the gram of raw rows with themselves."""
         kernel.profile()  # refuses bad parameters before anything is computed from them
         placement = Placement.of(kernel, gamma, rows, dtype, reshaping)
-        prunes = kernel_tol > 0 and len(rows) >= FEWEST_ORDERED
-        reach = kernel.reach(kernel_tol) if prunes else np.inf
-        points, order = _points(placement, rows, np.isfinite(reach), budget, workers)
+        reach = kernel.reach(kernel_tol) if kernel_tol > 0 else np.inf
+        points, order = _points(placement, rows, reach, budget, workers)
         return DenseGram(kernel, placement, points, points, budget, workers, reach, order)
 
     @property
@@ -116,8 +112,7 @@ class DenseGram:
     def at(self, rows: Rows) -> DenseGram:
         if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
             raise TypeError(f"kernel={self.kernel!r} takes rows of numbers, not {type(rows).__name__}")
-        ordered = np.isfinite(self.reach) and len(rows) >= FEWEST_ORDERED_QUERIES
-        points, order = _points(self.placement, rows, ordered, self.budget, self.workers)
+        points, order = _points(self.placement, rows, self.reach, self.budget, self.workers)
         rank = None
         if order is not None:
             rank = np.empty_like(order)
@@ -193,9 +188,10 @@ class DenseGram:
 
 
 def _points(
-    placement: Placement, rows: DenseRows | CsrRows, ordered: bool | np.bool_, budget: int, workers: Workers
+    placement: Placement, rows: DenseRows | CsrRows, reach: float, budget: int, workers: Workers
 ) -> tuple[Points, Order | None]:
-    """Return the points of raw rows, and their spatial order if they are to be ``ordered``."""
+    """Return the points of raw rows, and their spatial order where the kernel has a reach to prune by."""
+    ordered = np.isfinite(reach) and len(rows) >= FEWEST_ORDERED
     if isinstance(rows, StoredRows):
         if not ordered:
             return StoredPoints.of(placement.stored(rows)), None

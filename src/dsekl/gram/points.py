@@ -27,24 +27,6 @@ def _square_norms(points: Any, norms: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _run_starts(leaf: Any) -> Any:
-    """Cut consecutive leaves into runs of at most 96 points; small leaves share one, only a larger leaf is parted."""
-    starts = [0]
-    begin = 0
-    for end in range(1, leaf.size + 1):
-        if end < leaf.size and leaf[end] == leaf[begin]:
-            continue
-        if end - starts[-1] > LEAF and begin > starts[-1]:
-            starts.append(begin)
-        while end - starts[-1] > LEAF:
-            starts.append(starts[-1] + LEAF)
-        begin = end
-    if leaf.size > 0:
-        starts.append(leaf.size)
-    return np.array(starts)
-
-
-@njit(cache=True, nogil=True)
 def _boxes(points: Any, starts: Any, lo: Any, hi: Any) -> None:
     for r in range(starts.size - 1):
         for k in range(points.shape[1]):
@@ -172,8 +154,17 @@ def square_norms(data: Array) -> Array:
 
 
 def run_starts(leaf: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the runs of points in these leaves start, and the end of the last."""
-    return np.asarray(_run_starts(leaf), dtype=np.int64)
+    """Cut consecutive leaves into runs of at most 96 points, and return where these start, and the end of the last.
+
+    Small leaves share a run; only a larger leaf is parted.
+    """
+    starts, begin = [0], 0
+    for end in np.flatnonzero(np.diff(leaf, append=-1)) + 1 if len(leaf) else ():
+        if end - starts[-1] > LEAF and begin > starts[-1]:
+            starts.append(begin)
+        starts += range(starts[-1] + LEAF, int(end), LEAF)
+        begin = int(end)
+    return np.array([*starts, begin] if begin else starts, dtype=np.int64)
 
 
 def boxes_of(data: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:

@@ -6,7 +6,8 @@ falls between the two. Nodes end as leaves of at most 96 points. The tree itself
 of each point's leaf are all that pruning needs.
 
 Points of either number type are looked at in float32: an order needs no more, and one compiled tree serves both. Large
-nodes, which are few, are cut by NumPy, so that who needs a handful of cuts compiles nothing; both cut alike.
+nodes, and all nodes of a small tree, are few: NumPy cuts them, so that who needs a few cuts compiles nothing. Both cut
+alike.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ LEAF = 96
 SAMPLE = 512
 """Points of a node that choose its column and its median."""
 
-LARGE_NODE = 20_000
-"""Nodes above this size are cut one level at a time, each level's in parallel."""
+LARGE_NODE, SMALL_TREE = 20_000, 4_096
+"""Points of a node from which on it is cut by NumPy, one level at a time, each level's in parallel; and of a tree up to
+which all of its nodes are."""
 
 
 @inlined()
@@ -150,7 +152,8 @@ def spatial_order(points: NDArray[Any], workers: Workers = ALONE) -> tuple[NDArr
     order, scratch = np.arange(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     starts_leaf = np.zeros(n, dtype=np.bool_)
     whole = slice(0, n)
-    large, small = ([whole], []) if n > LARGE_NODE else ([], [whole])
+    least = LARGE_NODE if n > SMALL_TREE else LEAF
+    large, small = ([whole], []) if n > least else ([], [whole])
     while large:
         middles = workers.map(lambda node: node.start + cut(points, order[node]), large)
         halves = [
@@ -158,9 +161,12 @@ def spatial_order(points: NDArray[Any], workers: Workers = ALONE) -> tuple[NDArr
             for node, middle in zip(large, middles, strict=True)
             for half in (slice(node.start, middle), slice(middle, node.stop))
         ]
-        large = [node for node in halves if node.stop - node.start > LARGE_NODE]
-        small += [node for node in halves if node.stop - node.start <= LARGE_NODE]
-    workers.map(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small)
+        large = [node for node in halves if node.stop - node.start > least]
+        small += [node for node in halves if node.stop - node.start <= least]
+    if n > SMALL_TREE:
+        workers.map(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small)
+    else:
+        starts_leaf[[node.start for node in small]] = True
     return order, np.cumsum(starts_leaf) - 1
 
 

@@ -127,12 +127,12 @@ class Run:
 
     seed: int = 0
     stopping: Stopping = field(default_factory=Stopping)
-    budget: Budget = field(default_factory=Budget)
-    """The time that all of it may take."""
     workers: Workers = ALONE
     verbose: bool | int | str = False
     units: Units = field(default_factory=Units)
     """Those of the history."""
+    budget: Budget = field(default_factory=Budget)
+    """The time that all of it may take."""
     watcher: Watcher | None = None
     keep: Callable[[Run], None] = lambda run: None
     """Called where the state is whole, so that a checkpoint can be written."""

@@ -161,7 +161,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/runs", rf"max_epochs \({N}\)", Stopping().max_epochs),
     ("design/runs", rf"patience \({N}\)", Stopping().patience),
     ("design/runs", rf"written every {N} seconds", DEFAULTS["checkpoint_interval"]),
-    ("design/runs", rf"terminal after {N} second", progress.PATIENCE_SECONDS),
+    ("design/runs", rf"notebook after {N} second", progress.PATIENCE_SECONDS),
     ("design/models", rf"places at most {N} rows", model.QUERY_ROWS),
     ("design/models", rf"Up to {N} rows doubles", machine.MOST_DOUBLE_ROWS),
     ("design/models", rf"differ by more than {N} times", machine.SCALE_RATIO),

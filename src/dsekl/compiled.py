@@ -8,15 +8,17 @@ The cache saves time and is no condition: where it cannot be written or read, fu
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import Any
 
 import numba
 from numba import float32, float64, intp, types, void
+from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.types import WrapperAddressProtocol
 from numba.extending import typeof_impl
@@ -43,6 +45,32 @@ def _warn_of_no_cache() -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+class _Compilations(event.Listener):
+    """Counts compilations under way in one thread, and tells of the first and the last of those that nest."""
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell, self._depth, self._thread = tell, 0, threading.get_ident()
+
+    def on_start(self, event: Any) -> None:
+        self._count(1)
+
+    def on_end(self, event: Any) -> None:
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
+        if threading.get_ident() == self._thread:
+            self._depth += change
+            if self._depth == max(0, change):
+                self._tell(change > 0)
+
+
+@contextmanager
+def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call ``tell(True)`` when this thread begins to compile within the block, and ``tell(False)`` when it has."""
+    with event.install_listener("numba:compile", _Compilations(tell)):
+        yield
 
 
 class OptionalCache(FunctionCache):

@@ -14,16 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.losses import Loss
 from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
+from .descent import pairs_of_descent
 from .scales import deviations
 from .search import STARTS, Kind
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn", "pairs"]
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +70,9 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
+    learned = 1 / (1 + _choice_cost(options.losses[options.loss]))
     learning = replace(data, deadline=data.deadline.after(LEARNED_BY))
-    made = Candidates(learning, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
+    made = Candidates(learning, splits, deviation, seed, stages).made(lambda done: advance(learned * done))
     cut_short = learning.deadline.passed
     if data.deadline.passed:
         kind = Kind(
@@ -78,12 +81,23 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         gamma, C = kind.gamma_and_C(_middle(made[EQUAL]), UNSEARCHED, options.C)
         return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, np.nan, cut_short)
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
-    champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
+    champion = chooser.run(lambda done: advance(learned + (1 - learned) * done))
     kind, found = champion.kind, champion.found
     gamma, C = kind.gamma_and_C(_middle(kind.gammas), found.setting, options.C)
     cut_short |= data.deadline.passed
     names = champion.weights, kind.kernel_name, kind.loss_name
     return Choice(gamma, C, *names, kind.reshaping, found.error, cut_short)
+
+
+def pairs(n: int, n_features: int, n_outputs: int, loss: Loss) -> float:
+    """Return how many pairs of rows a search compares, and as many as would take as long as all else that it does."""
+    count = n_splits(n, region_rows(loss, n_outputs))
+    return 2 * count * pairs_of_descent(n, n_features) * (1 + _choice_cost(loss))
+
+
+def _choice_cost(loss: Loss) -> float:
+    """Return how long the choice takes beside the descents: ridge is fitted by a Cholesky factor for each C."""
+    return 2.2 if loss.quadratic else 0.7
 
 
 def _middle(gammas: list[Floats]) -> Floats:

@@ -19,12 +19,15 @@ from dsekl.search.regions import Places
 from dsekl.solvers.state import Form
 
 from .data import Data, Stages
-from .descent import WIDTHS, Descent, Learner, learner
+from .descent import N_BATCHES, N_STEPS, WIDTHS, Descent, Learner, learner
 from .scales import common_unit, own_units
 
 Floats = NDArray[np.float64]
 
 EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "isotropic", "partly learned", "learned"
+
+WIDTHS_SHARE = N_BATCHES * len(WIDTHS) / (N_STEPS + N_BATCHES * len(WIDTHS))
+"""Share of a start's time that goes to its width."""
 
 SAME_UNITS = 1.5
 """Ratio of the columns' deviations up to which one unit is each column's own."""
@@ -68,8 +71,13 @@ class Candidates:
             starts[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))
             ends[name], end_losses[name] = [], 0.0
             for number in range(len(self.splits)):
-                advance((place + number / len(self.splits)) / len(units))
-                ends[name].append(self._descended(name, number, starts[name]))
+
+                def tell(share: float, before: float = place, number: int = number) -> None:
+                    done = (number + share) / len(self.splits)
+                    advance((before + WIDTHS_SHARE + (1 - WIDTHS_SHARE) * done) / len(units))
+
+                tell(0.0)
+                ends[name].append(self._descended(name, number, starts[name], tell))
                 end_losses[name] += self._learner(number).held_out_loss(ends[name][-1])
         start = min(end_losses, key=end_losses.__getitem__)
         simple = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
@@ -89,8 +97,13 @@ class Candidates:
             self.stages.put(f"widths, {name}", found)
         return found.of_widths
 
-    def _descended(self, name: str, number: int, start: Floats) -> Floats:
+    def _descended(self, name: str, number: int, start: Floats, tell: Callable[[float], None]) -> Floats:
         stage = f"descent {number}, {name}"
         descent = self.stages.take(stage, Descent, {"features": len(start)}) or Descent.of(start)
         of_start = learner(self.data, self.splits[number], (self.seed, number, crc32(name.encode())))
-        return of_start.descend(start, descent, lambda now: self.stages.put(stage, now))
+
+        def keep(now: Descent) -> None:
+            self.stages.put(stage, now)
+            tell(now.step / N_STEPS)
+
+        return of_start.descend(start, descent, keep)

@@ -38,6 +38,9 @@ ENOUGH_HELD_OUT = 3_000
 WHOLE_ROWS = 10_000
 """Rows up to which whole fits decide where regions do not."""
 
+WEIGHTS_SHARE = 0.7
+"""Share of a choice's time that goes to the weights, as a bar is told."""
+
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
 
@@ -77,19 +80,20 @@ class Chooser:
     def run(self, advance: Callable[[float], None]) -> Champion:
         """Return the champion."""
         steps: list[Callable[[Champion], Champion]] = [self._kernels, self._reshapings, self._losses, self._refined]
-        champion = self._weights()
+        champion = self._weights(lambda done: advance(WEIGHTS_SHARE * done))
         for done, step in enumerate(steps):
-            advance((done + 1) / (len(steps) + 1))
+            advance(WEIGHTS_SHARE + (1 - WEIGHTS_SHARE) * done / len(steps))
             champion = step(champion)
         return champion
 
-    def _weights(self) -> Champion:
+    def _weights(self, advance: Callable[[float], None]) -> Champion:
         options = self.options
         kernel, loss = options.kernels[options.kernel], options.losses[options.loss]
         # Many rows cannot be overfitted by one weight per column, so that the simpler weights have no claim.
         doubt = DOUBT if len(self.data) <= WHOLE_ROWS else 0.0
         champion: Champion | None = None
-        for name, gammas in self.candidates.items():
+        for done, (name, gammas) in enumerate(self.candidates.items()):
+            advance(done / len(self.candidates))
             if champion is not None and self.data.deadline.passed:
                 break
             kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas)

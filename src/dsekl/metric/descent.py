@@ -131,9 +131,7 @@ class Learner:
     def _draw(self, use: tuple[str, int]) -> Batch:
         """Return rows and centres, drawn without replacement."""
         rng, n = self._rng(use), len(self.learned_from)
-        n_rows = max(1, min(N_ROWS, n // 5))
-        n_features = self.data.rows.n_features
-        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
+        n_rows, n_cols = _batch_shape(n, self.data.rows.n_features)
         drawn = rng.choice(n, n_rows + n_cols, replace=False, shuffle=False)
         rng.shuffle(drawn)
         return self.learned_from[np.sort(drawn[:n_rows])], self.learned_from[np.sort(drawn[n_rows:])]
@@ -147,6 +145,18 @@ class Learner:
             return np.ascontiguousarray(points, dtype=np.float32), data.calm_targets[part], data.weights[part]
 
         return neighbour_loss(*side(batch[0]), *side(batch[1]), self._workers)
+
+
+def _batch_shape(n: int, n_features: int) -> tuple[int, int]:
+    """Return how many rows and centres a step draws from ``n`` rows."""
+    n_rows = max(1, min(N_ROWS, n // 5))
+    return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
+
+
+def pairs_of_descent(n: int, n_features: int) -> float:
+    """Return how many pairs of rows a descent compares, its width and its end included."""
+    n_rows, n_cols = _batch_shape(n, n_features)
+    return float((N_STEPS + (len(WIDTHS) + 1) * N_BATCHES) * n_rows * n_cols)
 
 
 def learner(data: Data, held_out: NDArray[np.intp], seed: tuple[int, ...]) -> Learner:

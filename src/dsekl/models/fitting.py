@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.kernels import VectorKernel
-from dsekl.runs import HeldInterrupts, Hooks, Interrupted, Monitor, Run, Settled, Validation, optimise
+from dsekl.runs import Course, HeldInterrupts, Hooks, Interrupted, Monitor, Progress, Run, Settled, Validation, optimise
 
 from .examples import Examples
+from .forecast import foretold
 from .importances import importances
 from .machine import CHOSEN_KERNELS, CHOSEN_LOSSES, Machine
 from .model import Model
@@ -61,10 +62,16 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     Ctrl-C raises ``FitInterrupted`` once the step under way is whole, and KeyboardInterrupt where there is no model
     yet.
     """
+    with Progress(run.verbose) as progress:
+        course = Course(progress, foretold(machine, examples), run.budget.deadline(SOLVED_BY))
+        return _fitted(machine, examples, run, course)
+
+
+def _fitted(machine: Machine, examples: Examples, run: Run, course: Course) -> Fitted:
     rng = np.random.default_rng(run.seed)
     examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
-        run.settled = machine.settle(examples.for_search(), run, rng)
+        run.settled = machine.settle(examples.for_search(), run, rng, course)
         run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
     settled = run.settled
@@ -77,7 +84,9 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
-        monitor.validation = Validation(problem.gram.at(held_out.rows), held_out.targets, held_out.errors)
+        monitor.validation = Validation(
+            problem.gram.at(held_out.rows), held_out.targets, held_out.errors, real=examples.classes is None
+        )
 
     def fitted() -> Fitted:
         coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
@@ -99,8 +108,8 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     hooks = _hooks(run, monitor, fitted)
     try:
         optimise(
-            machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks,
-            deadline=run.budget.deadline(SOLVED_BY),
+            machine.solver, problem, state, monitor, run.stopping.max_epochs, hooks,
+            deadline=run.budget.deadline(SOLVED_BY), course=course,
         )  # fmt: skip
     except Interrupted:
         run.keep(run)

@@ -16,7 +16,7 @@ from dsekl.gram.reference import NEGLIGIBLE
 from dsekl.kernels import RBF, Kernel, Laplacian, Matern, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Hinge, Logistic, Loss, SquaredHinge
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Reshaping, Rows, StoredRows
-from dsekl.runs import HeldInterrupts, Interrupted, Progress, Run, Settled, Stages
+from dsekl.runs import Course, HeldInterrupts, Interrupted, Run, Settled, Stages
 from dsekl.solvers import DualAscent, Problem, Solver
 from dsekl.workers import ALONE, Workers
 
@@ -163,8 +163,8 @@ class Machine:
 
         return Reference(build, rows, order, self.budget)
 
-    def settle(self, examples: Examples, run: Run, rng: np.random.Generator) -> Settled:
-        """Return gamma, learned if it is to be, and what goes with it."""
+    def settle(self, examples: Examples, run: Run, rng: np.random.Generator, course: Course) -> Settled:
+        """Return gamma, learned if it is to be, and what goes with it; ``course`` is told how far that is."""
         rows, C = examples.rows, 1.0 if self.C is None else self.C
         if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
             return Settled(None, C, randomness=rng.bit_generator.state)
@@ -181,7 +181,7 @@ class Machine:
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
                 f"kernel={self.usual_kernel!r} on {type(rows.values).__name__}; set gamma='scale' or a number"
             )
-        found = self._learned(rows, examples, run)
+        found = self._learned(rows, examples, run, course)
         reshaping = found.reshaping
         return Settled(
             self._gamma(found.gamma, rows, rng),
@@ -196,7 +196,7 @@ class Machine:
             randomness=rng.bit_generator.state,
         )
 
-    def _learned(self, rows: DenseRows, examples: Examples, run: Run) -> metric.Choice:
+    def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course) -> metric.Choice:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
@@ -210,13 +210,13 @@ class Machine:
                 raise Interrupted
 
         def advance(done: float) -> None:
-            progress.advance(done)
+            course.search(done)
             pause()
 
         # Ctrl-C is held back until a stage is whole: raised within the call of a compiled function, it may become an
         # error of Numba's.
         try:
-            with Progress(run.verbose, 1, "metric") as progress, HeldInterrupts() as interrupts:
+            with HeldInterrupts() as interrupts:
                 return metric.learn(data, options, run.seed, Stages(run.stages, run.file, pause), advance)
         except KeyboardInterrupt:
             run.keep(run)

@@ -18,6 +18,7 @@ from dsekl.solvers import Problem, Solver, Verdict
 from dsekl.solvers.solver import StateOf
 from dsekl.solvers.state import Floats
 
+from .course import Course
 from .interrupts import HeldInterrupts
 from .monitor import Monitor
 from .progress import Progress
@@ -41,10 +42,10 @@ def optimise(
     state: StateOf,
     monitor: Monitor,
     max_epochs: int,
-    verbose: bool | int | str = False,
     hooks: Hooks | None = None,
     warn: bool = True,
     deadline: Deadline = NEVER,
+    course: Course | None = None,
 ) -> Floats:
     """Run from ``state``, which moves along, until the monitor's run has had ``max_epochs`` epochs at most.
 
@@ -53,25 +54,21 @@ def optimise(
     Returns the model's coefficients. The monitor's ``reason`` tells why the run stopped: "tol", "validation",
     "max_epochs", "max_seconds", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two
     stays stopped. Ctrl-C raises ``Interrupted`` when the step under way is done: state and monitor are then whole.
-    ``warn`` says whether want of epochs is worth a warning.
+    ``warn`` says whether want of epochs is worth a warning, ``course`` who is told how far the run is.
     """
-    hooks = hooks or Hooks()
+    hooks, course = hooks or Hooks(), course or Course(Progress(False))
     last_epoch = monitor.first_epoch + max_epochs
     verdict: Verdict | None = None
     pace = _Pace(deadline)
     if monitor.reason not in ("tol", "validation"):
         monitor.reason = None
     # A diverging run overflows before its solver can say so, in better words than NumPy's warning.
-    with (
-        Progress(verbose, max_epochs) as progress,
-        HeldInterrupts() as interrupts,
-        np.errstate(over="ignore", invalid="ignore"),
-    ):
+    with HeldInterrupts() as interrupts, np.errstate(over="ignore", invalid="ignore"):
         while monitor.reason is None and state.epoch < last_epoch:
             hooks.before_epoch()
             done = state.epoch - monitor.first_epoch
             for fraction in _steps(solver, problem, state, monitor.file):
-                progress.advance(done + fraction)
+                course.step(done + fraction, max_epochs)
                 hooks.after_step()
                 if interrupts.pending or not pace.allows_another():
                     break
@@ -87,7 +84,7 @@ def optimise(
                 training_loss=state.training_loss(),
                 **{"change": state.change, verdict.name: verdict.value},
             )
-            progress.report(record, verdict.value, verdict.goal)
+            course.report(record, verdict.value, verdict.goal)
             if verdict.met:
                 monitor.reason = "tol"
             elif monitor.out_of_patience:

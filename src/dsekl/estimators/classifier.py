@@ -135,7 +135,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The kernel and the loss that were used: those given, or those that "auto" chose.
     scale_ : {"raw", "squashed", "ranked"}
         The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
-    metric_ : {"learned", "partly learned", "isotropic", "equal"}
+    metric_ : {"selected", "learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
         How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
@@ -175,6 +175,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._forget_fit()
         loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
         rows, labels, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.labels)
         counted = weights > 0

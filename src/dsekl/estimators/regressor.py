@@ -70,6 +70,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._forget_fit()
         loss = losses.resolve(self.loss, "regression")
         rows, targets, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.real_targets)
         one_target = targets.ndim == 1

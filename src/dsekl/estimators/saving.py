@@ -10,6 +10,7 @@ from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
 
 from .fitted import ATTRIBUTES
+from .parameters import is_auto
 
 if TYPE_CHECKING:
     from .kernel_estimator import KernelEstimator
@@ -23,16 +24,17 @@ def save(
     own = vars(estimator)
     attributes = {name: own[name] for name in own if name in ATTRIBUTES}
     model, names = own["model_"], own.get("feature_names_in_")
-    own_kernel = own_kernel_name(estimator.kernel)
-    for name, chosen in (("kernel_", estimator._chooses_kernel), ("loss_", estimator._chooses_loss)):
-        if not chosen:  # it is among the parameters
-            attributes.pop(name, None)
+    given = estimator._parameters_of_fit()
+    own_kernel = own_kernel_name(given["kernel"])
+    for name in ("kernel", "loss"):
+        if not is_auto(given[name]):  # it is among the parameters
+            attributes.pop(f"{name}_", None)
     persistence.write(
         path,
         {
             "kind": "model",
             **persistence.about(type(estimator).__name__, provenance),
-            "parameters": _parameters(estimator, arrays),
+            "parameters": encoded(_of_file(estimator, given), "parameters", arrays, SETTINGS),
             "feature_names": None if names is None else names.tolist(),
             "fitted": encoded(attributes, "fitted", arrays, SETTINGS),
             "basis": encoded(model.gram.to_values(), "basis", arrays, SETTINGS),
@@ -44,10 +46,7 @@ def save(
     )
 
 
-def _parameters(estimator: KernelEstimator, arrays: dict[str, Any]) -> dict[str, Any]:
+def _of_file(estimator: KernelEstimator, given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a model file keeps; a user's own kernel is none of them."""
-    given = estimator.get_params(deep=False)
-    chosen = {name: given[name] for name, role in estimator._roles.items() if role.in_file}
-    if own_kernel_name(estimator.kernel) is not None:
-        del chosen["kernel"]
-    return encoded(chosen, "parameters", arrays, SETTINGS)
+    own = {"kernel"} if own_kernel_name(given["kernel"]) is not None else set()
+    return {name: given[name] for name, role in estimator._roles.items() if role.in_file and name not in own}

@@ -19,7 +19,7 @@ from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
+from .choice import Chooser, n_splits
 from .data import Data, Options, Stages
 from .descent import pairs_of_descent
 from .scales import deviations
@@ -69,7 +69,7 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
-    splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
+    splits = draw_splits(len(data), size, rng, data.strata, count)
     learned = 1 / (1 + _choice_cost(options.losses[options.loss]))
     learning = replace(data, deadline=data.deadline.after(LEARNED_BY))
     made = Candidates(learning, splits, deviation, seed, stages).made(lambda done: advance(learned * done))
@@ -78,12 +78,12 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         kind = Kind(
             options.kernel, options.kernels[options.kernel], options.loss, options.losses[options.loss], None, []
         )
-        gamma, C = kind.gamma_and_C(_middle(made[EQUAL]), UNSEARCHED, options.C)
+        gamma, C = kind.gamma_and_C(made[EQUAL][-1], UNSEARCHED, options.C)
         return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, np.nan, cut_short)
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(learned + (1 - learned) * done))
     kind, found = champion.kind, champion.found
-    gamma, C = kind.gamma_and_C(_middle(kind.gammas), found.setting, options.C)
+    gamma, C = kind.gamma_and_C(kind.gammas[-1], found.setting, options.C)
     cut_short |= data.deadline.passed
     names = champion.weights, kind.kernel_name, kind.loss_name
     return Choice(gamma, C, *names, kind.reshaping, found.error, cut_short)
@@ -98,13 +98,3 @@ def pairs(n: int, n_features: int, n_outputs: int, loss: Loss) -> float:
 def _choice_cost(loss: Loss) -> float:
     """Return how long the choice takes beside the descents: ridge is fitted by a Cholesky factor for each C."""
     return 2.2 if loss.quadratic else 0.7
-
-
-def _middle(gammas: list[Floats]) -> Floats:
-    """Return the geometric mean of weights.
-
-    With few rows there are several splits, and which of many columns a descent discards varies by split: the mean of
-    descents, each without other rows, is better than one on all of them.
-    """
-    with np.errstate(divide="ignore"):  # a column without weight has none in any of them
-        return np.asarray(np.exp(np.mean(np.log(gammas), axis=0)))

@@ -45,6 +45,7 @@ OF_ONE_FIT = (
     "scale_",
     "feature_importances_",
     "metric_",
+    "trend_",
     "support_",
     "n_support_",
     "gamma_",
@@ -81,7 +82,10 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
-            return self._attributes(unit.fitted(fitted))
+            found = self._attributes(unit.fitted(fitted))
+            if not self._decides and y.ndim == 1:
+                found["intercept_"] = float(found["intercept_"][0])
+            return found
 
         budget, machine = Budget.of(self.max_seconds), self._machine(loss, unit)
         run = self._begin(machine, examples)
@@ -129,8 +133,16 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self.dtype,
             self.kernel_tol,
             self.memory_budget * MEGABYTE,
+            self._intercept_of(self.fit_intercept),
+            None if isinstance(self.trend, str) else bool(self.trend),
             vars(self).get("feature_names_in_"),
         )
+
+    def _intercept_of(self, asked: bool | str) -> bool | None:
+        """Return whether an intercept is fitted together with f; None where that is to be chosen."""
+        if not self._decides and isinstance(expansions.resolve(self.expansion), expansions.RandomFourier):
+            return False  # the constant that is taken off the targets is all there is
+        return None if isinstance(asked, str) else bool(asked)
 
     def _begin(self, machine: Machine, examples: Examples) -> Run:
         """Return the run that a fit goes on with, or a new one."""
@@ -197,6 +209,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "metric_": settled.metric,
             "scale_": chosen_scale if settled.metric is not None else None,
             "feature_importances_": fitted.importances,
+            "trend_": fitted.model.trend,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
             "validation_rows_": fitted.validation_rows,
@@ -206,6 +219,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "loss_": (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
+            "intercept_": fitted.model.intercept,
             "C_": fitted.C,
             **{name: value for name, value in optional.items() if value is not None},
             "history_": fitted.history,

@@ -50,6 +50,8 @@ SHARED: dict[str, Parameter] = {
     "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})]),
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
+    "fit_intercept": Parameter("auto", Role.PROBLEM, ["boolean", StrOptions({"auto"})]),
+    "trend": Parameter("auto", Role.PROBLEM, ["boolean", StrOptions({"auto"})]),
     "max_epochs": Parameter(100, Role.EFFORT, [COUNT]),
     "max_seconds": Parameter(None, Role.EFFORT, [Interval(Real, 0, None, closed="neither"), None]),
     "tol": Parameter(None, Role.COURSE, [AT_LEAST_0, None]),

@@ -1,4 +1,4 @@
-"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, width and C that go with it.
+"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, plane, width and C that go with it.
 
 ``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
 beside them, and ``choice`` lets held-out rows decide between the candidates, and on all the rest. ``learn`` is the
@@ -22,10 +22,13 @@ from .candidates import EQUAL, PARTLY, Candidates
 from .choice import Chooser, n_splits
 from .data import Data, Options, Stages
 from .descent import pairs_of_descent
+from .planes import NOTHING, Beside, with_plane
 from .scales import deviations
 from .search import STARTS, Kind
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn", "pairs"]
+__all__ = [
+    "FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Options", "Stages", "learn", "pairs", "with_plane",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +52,7 @@ class Choice:
     kernel: str
     loss: str
     reshaping: Reshaping | None
+    beside: Beside
     error: float
     cut_short: bool = False
     """Whether the search ended because its time was over."""
@@ -66,7 +70,8 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         )
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
-        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
+        gamma = np.ones(data.rows.n_features)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan)
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count)
@@ -79,14 +84,14 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
             options.kernel, options.kernels[options.kernel], options.loss, options.losses[options.loss], None, []
         )
         gamma, C = kind.gamma_and_C(made[EQUAL][-1], UNSEARCHED, options.C)
-        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, np.nan, cut_short)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, cut_short)
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(learned + (1 - learned) * done))
     kind, found = champion.kind, champion.found
     gamma, C = kind.gamma_and_C(kind.gammas[-1], found.setting, options.C)
     cut_short |= data.deadline.passed
     names = champion.weights, kind.kernel_name, kind.loss_name
-    return Choice(gamma, C, *names, kind.reshaping, found.error, cut_short)
+    return Choice(gamma, C, *names, kind.reshaping, kind.beside, found.error, cut_short)
 
 
 def pairs(n: int, n_features: int, n_outputs: int, loss: Loss) -> float:

@@ -110,14 +110,6 @@ def test_probabilities_are_calibrated() -> None:
     assert np.abs(model.predict_proba(X)[:, 1] - truth).mean() < 0.05
 
 
-def test_only_the_logistic_loss_has_probabilities(moons: Any) -> None:
-    model = DSEKLClassifier(loss="hinge").fit(*moons)
-    assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError) as caught:
-        _ = model.predict_proba
-    assert "loss='logistic'" in str(caught.value.__cause__)
-
-
 def test_quantiles_cover_their_share() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (1500, 1))

@@ -54,9 +54,10 @@ def fitted(unfitted: DSEKLClassifier | DSEKLRegressor, recipe: Recipe, X: Featur
 
 
 def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None:
-    """Return the probability of each class, None for a model without."""
+    """Return the probability of each class, None for a model without, or that would take long to have them."""
+    late = vars(model).get("_late")
     predict_proba = getattr(model, "predict_proba", None)
-    return None if predict_proba is None else np.asarray(predict_proba(X))
+    return None if predict_proba is None or late is None or not late.cheap else np.asarray(predict_proba(X))
 
 
 def read_model(path: Path) -> tuple[FittedModel, Recipe]:

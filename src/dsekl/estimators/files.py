@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import kernels, persistence
+from dsekl.calibration import natural
 from dsekl.kernels import Kernel, KernelLike, VectorKernel
 from dsekl.models import Model, storage
 from dsekl.models.savable import SETTINGS
@@ -24,8 +25,9 @@ from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
 from .classifier import DSEKLClassifier
-from .fitted import LABELS, checked_attributes
+from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
 from .kernel_estimator import AUTO
+from .late import Known, Late
 from .loaded_parameters import check_object, check_parameters
 from .regressor import DSEKLRegressor
 
@@ -155,6 +157,11 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
         if n_features is not None and len(names) != n_features:
             raise ValueError(f"{len(names)} feature_names do not fit {n_features} features")
         fitted["feature_names_in_"] = np.array(names, dtype=object)
+    for name in (CALIBRATION, INTERVALS):
+        if name in fitted:
+            fitted["_late"] = Late(Known(fitted.pop(name)))
+    if "_late" not in fitted and isinstance(estimator, DSEKLClassifier) and estimator._has_odds(fitted["loss_"]):
+        fitted["_late"] = Late(Known(natural()))
     model = Model(gram, fitted["dual_coef_"])
     storage.check_sizes(model, fitted.get("gamma_"))
     estimator.__dict__.update(fitted, model_=model)

@@ -32,6 +32,7 @@ from dsekl.workers import Threads
 from . import inputs, saving
 from .callbacks import Listeners, WithCallbacks
 from .labels import decisions
+from .late import Late
 from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,7 @@ OF_ONE_FIT = (
     "gamma_",
     "compaction_",
     "validation_rows_",
+    "_late",
 )
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
 
@@ -63,6 +65,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     model_: Model
     dual_coef_: Floats
     compaction_: dict[str, Any]
+    _late: Late[Any]
 
     def _train(
         self,
@@ -78,7 +81,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
-            return self._attributes(unit.fitted(fitted))
+            return self._attributes(unit.fitted(fitted), unit.size)
 
         machine = self._machine(loss, unit)
         run = self._begin(machine, examples)
@@ -180,9 +183,10 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         }
         return Identity.of(texts, data)
 
-    def _attributes(self, fitted: Fitted) -> dict[str, Any]:
-        """Return the attributes of a fitted estimator."""
+    def _attributes(self, fitted: Fitted, size: Floats) -> dict[str, Any]:
+        """Return the attributes of a fitted estimator, whose targets were fitted in units of ``size``."""
         settled = fitted.settled
+        used = (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss
         chosen_scale = "raw" if settled.scale is None else settled.scale
         optional = {
             "gamma_": settled.gamma,
@@ -195,7 +199,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         }
         return {
             "kernel_": (settled.kernel or USUAL_KERNEL) if self._chooses_kernel else self.kernel,
-            "loss_": (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss,
+            "loss_": used,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
             "C_": fitted.C,
@@ -203,7 +207,12 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "history_": fitted.history,
             "n_iter_": fitted.n_epochs,
             "stop_reason_": fitted.reason,
+            "_late": self._found_late(fitted, used, size),
         }
+
+    def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
+        """Return what rows that the model had not seen say of it, when that is wanted."""
+        raise NotImplementedError
 
     def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
         """Return how many support vectors there are, of each class if there are classes."""
@@ -254,7 +263,11 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         if "support_" in vars(self):
             smaller.__dict__["support_"] = vars(self)["support_"][found.kept]
         smaller.model_, smaller.dual_coef_, smaller.compaction_ = found.model, found.model.coef, found.cost
+        smaller._after_compaction()
         return smaller
+
+    def _after_compaction(self) -> None:
+        """Let go of what was there for other terms."""
 
     def save(
         self,

@@ -8,8 +8,9 @@ from dsekl import persistence
 from dsekl.models import storage
 from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
+from dsekl.runs.fields import to_values
 
-from .fitted import ATTRIBUTES
+from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
 
 if TYPE_CHECKING:
     from .kernel_estimator import KernelEstimator
@@ -27,6 +28,9 @@ def save(
     for name, chosen in (("kernel_", estimator._chooses_kernel), ("loss_", estimator._chooses_loss)):
         if not chosen:  # it is among the parameters
             attributes.pop(name, None)
+    late = own.get("_late")
+    if late is not None and late.cheap:
+        attributes[CALIBRATION if LABELS in own else INTERVALS] = to_values(late.value())
     persistence.write(
         path,
         {

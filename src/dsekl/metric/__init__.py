@@ -16,18 +16,27 @@ from numpy.typing import NDArray
 
 from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
+from dsekl.search.regions import Places
 
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
 from .data import Data, Options, Stages
 from .scales import deviations
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
+__all__ = ["FEWEST_ROWS", "Choice", "Data", "Fold", "Options", "Stages", "learn"]
 
 Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 100
 """Rows below which nothing can be learned that held-out rows could confirm."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows that were held out, and the gamma that was learned without them."""
+
+    held_out: Places
+    gamma: float | Floats | None
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Choice:
     loss: str
     reshaping: Reshaping | None
     error: float
+    folds: list[Fold]
 
 
 def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Callable[[float], None]) -> Choice:
@@ -55,7 +65,7 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         )
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
-        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
+        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan, [])
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
@@ -64,8 +74,12 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
     kind = champion.kind
     gamma, best_C = kind.gamma_and_C(_middle(kind.gammas), champion.found.setting, options.C)
+    folds = [
+        Fold(part, kind.gamma_and_C(squared, champion.found.setting, options.C)[0])
+        for part, squared in zip(splits, kind.gammas, strict=True)
+    ]
     return Choice(
-        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
+        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error, folds
     )
 
 

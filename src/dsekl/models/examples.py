@@ -58,6 +58,10 @@ class Examples:
         """Return some of the examples."""
         return self._reordered(indices, self.rows.take(indices))
 
+    def plain(self) -> Examples:
+        """Return the examples without a measure of errors of their own, which nothing but validation needs."""
+        return replace(self, errors=absolute_errors)
+
     def in_order(self, order: NDArray[np.intp]) -> Examples:
         """Return targets, weights and places in the order of a gram's rows; the rows themselves stay where they are."""
         return self._reordered(order, self.rows)

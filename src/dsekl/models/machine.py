@@ -160,11 +160,11 @@ class Machine:
 
         return Reference(build, rows, order, self.budget)
 
-    def settle(self, examples: Examples, run: Run, rng: np.random.Generator) -> Settled:
-        """Return gamma, learned if it is to be, and what goes with it."""
+    def settle(self, examples: Examples, run: Run, rng: np.random.Generator) -> tuple[Settled, list[metric.Fold]]:
+        """Return gamma, learned if it is to be, and what goes with it; and the parts that were held out to learn it."""
         rows, C = examples.rows, 1.0 if self.C is None else self.C
         if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
-            return Settled(None, C, randomness=rng.bit_generator.state)
+            return Settled(None, C, randomness=rng.bit_generator.state), []
         kernel = self.usual_kernel
         learnable = isinstance(rows, DenseRows) and kernel.pairwise.is_distance and kernel.gamma_power > 0
         rule = self.gamma
@@ -172,7 +172,7 @@ class Machine:
             enough = len(examples) >= metric.FEWEST_ROWS
             rule = "learn" if learnable and self.exact and enough else "scale"
         if not (isinstance(rule, str) and rule == "learn"):
-            return Settled(self._gamma(rule, rows, rng), C, randomness=rng.bit_generator.state)
+            return Settled(self._gamma(rule, rows, rng), C, randomness=rng.bit_generator.state), []
         if not (isinstance(rows, DenseRows) and learnable):
             raise ValueError(
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
@@ -180,7 +180,7 @@ class Machine:
             )
         found = self._learned(rows, examples, run)
         reshaping = found.reshaping
-        return Settled(
+        settled = Settled(
             self._gamma(found.gamma, rows, rng),
             found.C,
             found.weights,
@@ -191,6 +191,7 @@ class Machine:
             values=None if reshaping is None else reshaping.values,
             randomness=rng.bit_generator.state,
         )
+        return settled, found.folds
 
     def _learned(self, rows: DenseRows, examples: Examples, run: Run) -> metric.Choice:
         """Return what held-out rows choose."""

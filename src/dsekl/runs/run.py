@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
+from dsekl.calibration import Unseen
 from dsekl.persistence import checking
 from dsekl.rows import Reshaping
 from dsekl.solvers import Problem, Solver, State
@@ -58,6 +59,8 @@ class Settled:
     values: Knots | None = None
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
+    unseen: Unseen | None = None
+    """Predictions of rows that were held out, where the search had some that cost little."""
 
     @property
     def reshaping(self) -> Reshaping | None:

@@ -1,4 +1,4 @@
-"""Which map from f to probabilities: rows that a map has not been fitted on decide, from the simplest to the richest."""
+"""Which map from f to probabilities: rows that it has not been fitted on decide, from the simplest to the richest."""
 
 from __future__ import annotations
 

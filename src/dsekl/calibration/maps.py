@@ -154,9 +154,7 @@ def fit_isotonic(f: Floats, positive: Floats, weights: Floats) -> Map:
     return Map("isotonic", sigmoid.below, sigmoid.above, 0.0, knots, heights)
 
 
-def _line(
-    f: Floats, positive: Floats, weights: Floats, sigmoid: Map, low: float, high: float
-) -> tuple[Floats, Floats]:
+def _line(f: Floats, positive: Floats, weights: Floats, sigmoid: Map, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the knots of isotonic regression within bounds: the middle of each step, and its height."""
     if len(f) == 0:
         return np.empty(0), np.empty(0)
@@ -201,4 +199,3 @@ def _several_loss(scores: Floats, positive: Floats, weights: Floats) -> float:
     doubt = 1.0 / (len(scores) + 2.0)
     right = (log_p * positive).sum(axis=1)
     return float(-np.average((1 - doubt) * right + doubt * log_p.mean(axis=1), weights=weights))
-

@@ -144,7 +144,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     n_iter_ : int
         Epochs run.
     calibration_ : dsekl.calibration.Calibration
-        How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, and their ``log_loss``.
+        How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, their ``log_loss``.
     validation_rows_ : array of shape (n_held_out,)
         The rows of X that were held out (early stopping only).
     stop_reason_ : str

@@ -108,7 +108,7 @@ def _check_relations(found: Mapping[str, Any], n_features: int | None) -> None:
         found[CALIBRATION].check(coef.shape[1])
     if INTERVALS in found:
         found[INTERVALS].check()
-    if CALIBRATION in found and LABELS not in found or INTERVALS in found and LABELS in found:
+    if (CALIBRATION in found and LABELS not in found) or (INTERVALS in found and LABELS in found):
         raise ValueError("calibration_ is for classifiers and intervals_ for regressors")
     if (LABELS in found) == ("intercept_" in found):
         raise ValueError("classes_ is for classifiers and intercept_ for regressors")

@@ -101,13 +101,13 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
 
     def predict_interval(self, X: inputs.MatrixLike, coverage: float = 0.9) -> Floats:
-        """Return an interval for the target of each row: (n_queries, 2), lower and upper end, or (n_queries, 2, n_targets).
+        """Return the lower and upper end of an interval for each row: (n_queries, 2), or (n_queries, 2, n_targets).
 
         Split conformal, and for kernel ridge wider where rows that were not seen were predicted badly. For a model that
         was fitted without the rows that the intervals are learned from, a new row of the same distribution lies within
-        with probability of at least ``coverage``, whatever that distribution is. The model that predicts has been fitted
-        on those rows too: for it, coverage is what is measured in benchmarks, not proved. It holds on average over all
-        rows, not for every kind of row. Where the fit has made no such predictions, the first call makes up to five
+        with probability of at least ``coverage``, whatever that distribution is. The model that predicts has been
+        fitted on those rows too: for it, coverage is measured, not proved. It holds on average over all rows, not for
+        every kind of row. Where the fit has made no such predictions, the first call makes up to five
         further fits.
 
         Parameters

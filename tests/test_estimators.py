@@ -210,7 +210,7 @@ def test_predictions_do_not_depend_on_the_batch_or_the_threads(moons: Any) -> No
 def test_a_fitted_model_holds_the_support_and_nothing_more() -> None:
     X, y = xor(2000, seed=0)
     model = DSEKLClassifier(gamma=1.0, solver="shared_memory", max_epochs=3, tol=0.0, dtype="float32", random_state=0)
-    model.fit(X, y)
+    model.fit(X, y).predict_proba(X[:1])  # until then it keeps X
     assert len(model.support_) == len(model.dual_coef_) == model.model_.n_terms
     assert np.all(model.dual_coef_.any(axis=1))
     np.testing.assert_array_equal(model.n_support_, np.unique(y[model.support_], return_counts=True)[1])

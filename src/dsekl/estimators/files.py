@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dsekl import kernels, persistence
 from dsekl.calibration import natural
+from dsekl.data.recipe import Recipe
 from dsekl.kernels import Kernel, KernelLike, VectorKernel
 from dsekl.models import Model, storage
 from dsekl.models.savable import SETTINGS
@@ -24,6 +25,7 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
+from . import tables
 from .classifier import DSEKLClassifier
 from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
 from .kernel_estimator import AUTO
@@ -91,7 +93,11 @@ def load(path: Location, *, kernel: KernelLike | None = None) -> DSEKLClassifier
     ModelFileError
         If the file is corrupted, is not a model, or comes from a later version of the format.
     """
-    return read(path, kernel).estimator
+    saved = read(path, kernel)
+    with checking(path):
+        if "encoder_" not in vars(saved.estimator) and tables.is_recipe(saved.table):
+            tables.attach_recipe(saved.estimator, Recipe.from_dict(saved.table, path))
+    return saved.estimator
 
 
 def describe(path: Location) -> dict[str, Any]:
@@ -157,6 +163,7 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
         if n_features is not None and len(names) != n_features:
             raise ValueError(f"{len(names)} feature_names do not fit {n_features} features")
         fitted["feature_names_in_"] = np.array(names, dtype=object)
+    columns = header.get("columns")
     for name in (CALIBRATION, INTERVALS):
         if name in fitted:
             fitted["_late"] = Late(Known(fitted.pop(name)))
@@ -165,6 +172,8 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
     model = Model(gram, fitted["dual_coef_"])
     storage.check_sizes(model, fitted.get("gamma_"))
     estimator.__dict__.update(fitted, model_=model)
+    if columns is not None:
+        tables.attach_dict(estimator, columns)
     return estimator
 
 

@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsekl import expansions, kernels, solvers
+from dsekl.data.encoding import TableEncoder
 from dsekl.kernels import Kernel, Pairwise
 from dsekl.losses import Loss
 from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
@@ -51,6 +52,7 @@ OF_ONE_FIT = (
     "compaction_",
     "validation_rows_",
     "_late",
+    "_importances_of_features",
 )
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
 
@@ -61,6 +63,9 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _roles: ClassVar[dict[str, Role]]
     _decides: ClassVar[bool] = False
     """Whether f stands for a decision between classes."""
+
+    _groups: NDArray[np.intp] | None = None
+    """Features that share a weight, where rows come encoded from the command line."""
 
     model_: Model
     dual_coef_: Floats
@@ -117,6 +122,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
     def _machine(self, loss: Loss | None, unit: Unit) -> Machine:
+        encoder: TableEncoder | None = vars(self).get("encoder_")
         return Machine(
             None if self._chooses_kernel else self._kernel,
             loss,
@@ -127,7 +133,8 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self.dtype,
             self.kernel_tol,
             self.memory_budget * MEGABYTE,
-            vars(self).get("feature_names_in_"),
+            vars(self).get("feature_names_in_") if encoder is None else np.array(encoder.features, dtype=object),
+            self._groups if encoder is None else encoder.groups,
         )
 
     def _begin(self, machine: Machine, examples: Examples) -> Run:
@@ -192,7 +199,6 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "gamma_": settled.gamma,
             "metric_": settled.metric,
             "scale_": chosen_scale if settled.metric is not None else None,
-            "feature_importances_": fitted.importances,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
             "validation_rows_": fitted.validation_rows,
@@ -204,11 +210,24 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "dual_coef_": fitted.model.coef,
             "C_": fitted.C,
             **{name: value for name, value in optional.items() if value is not None},
+            **self._importances(fitted.importances),
             "history_": fitted.history,
             "n_iter_": fitted.n_epochs,
             "stop_reason_": fitted.reason,
             "_late": self._found_late(fitted, used, size),
         }
+
+    def _importances(self, of_features: Floats | None) -> dict[str, Any]:
+        """Return the importances of the user's columns, and those of the features that these became."""
+        if of_features is None:
+            return {}
+        encoder: TableEncoder | None = vars(self).get("encoder_")
+        if encoder is None:
+            return {"feature_importances_": of_features}
+        each = dict(zip(encoder.names, encoder.per_column(of_features), strict=True))
+        names = vars(self).get("feature_names_in_", [f"x{place}" for place in range(self.n_features_in_)])
+        shares = np.array([each.get(name, 0.0) for name in names])
+        return {"feature_importances_": shares, "_importances_of_features": of_features}
 
     def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
         """Return what rows that the model had not seen say of it, when that is wanted."""
@@ -293,6 +312,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         named = {"precomputed": Pairwise.PRECOMPUTED, "chi2": Pairwise.CHI_SQUARED}
         pairwise = named.get(kernel) if isinstance(kernel, str) else getattr(kernel, "pairwise", None)
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = pairwise is None or pairwise is not Pairwise.PRECOMPUTED
         tags.input_tags.pairwise = pairwise is Pairwise.PRECOMPUTED
         tags.input_tags.positive_only = pairwise is Pairwise.CHI_SQUARED
         return tags

@@ -42,6 +42,7 @@ SHARED: dict[str, Parameter] = {
     "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})]),
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
+    "categorical_features": Parameter("from_dtype", Role.TERMS, ["array-like", StrOptions({"from_dtype"}), None]),
     "max_epochs": Parameter(100, Role.EFFORT, [COUNT]),
     "tol": Parameter(None, Role.COURSE, [AT_LEAST_0, None]),
     "early_stopping": Parameter(False, Role.TERMS, ["boolean"]),

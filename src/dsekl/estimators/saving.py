@@ -10,6 +10,7 @@ from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
 from dsekl.runs.fields import to_values
 
+from . import tables
 from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ def save(
     for name, chosen in (("kernel_", estimator._chooses_kernel), ("loss_", estimator._chooses_loss)):
         if not chosen:  # it is among the parameters
             attributes.pop(name, None)
+    encoder = own.get("encoder_")
+    if encoder is not None:  # a file has the features that the kernel sees, and beside them how columns become features
+        attributes["n_features_in_"] = encoder.n_features
+        if "_importances_of_features" in own:
+            attributes["feature_importances_"] = own["_importances_of_features"]
     late = own.get("_late")
     if late is not None and late.cheap:
         attributes[CALIBRATION if LABELS in own else INTERVALS] = to_values(late.value())
@@ -37,7 +43,8 @@ def save(
             "kind": "model",
             **persistence.about(type(estimator).__name__, provenance),
             "parameters": _parameters(estimator, arrays),
-            "feature_names": None if names is None else names.tolist(),
+            "feature_names": None if names is None or encoder is not None else names.tolist(),
+            "columns": None if encoder is None else tables.to_dict(estimator),
             "fitted": encoded(attributes, "fitted", arrays, SETTINGS),
             "basis": encoded(model.gram.to_values(), "basis", arrays, SETTINGS),
             "own_kernel": own_kernel,

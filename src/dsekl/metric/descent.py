@@ -107,7 +107,7 @@ class Learner:
         while descent.step < N_STEPS:
             now = np.where(varying, np.exp(descent.log_gamma), 0.0)
             gradient = self._loss(now, self._draw(("step", descent.step)))[1]
-            descent = descent.stepped(np.where(varying, gradient, 0.0))
+            descent = descent.stepped(self.data.tied(np.where(varying, gradient, 0.0)))
             if descent.step % KEPT_STEPS == 0:
                 keep(descent)
         return np.where(varying, np.exp(descent.average), 0.0)

@@ -52,7 +52,8 @@ class Machine:
 
     ``kernel`` and ``loss`` are None where they are chosen together with a learned gamma (``USUAL`` where it is not
     learned). ``gamma`` is a number, one per feature, or a rule ("auto", "learn", "scale", "median"); ``C`` is None
-    where it is chosen together with a learned gamma, or 1. ``names`` are the features', for messages.
+    where it is chosen together with a learned gamma, or 1. ``names`` are the features', for messages; features of one
+    of the ``groups`` share a weight where gamma is learned.
     """
 
     kernel: Kernel | None
@@ -65,6 +66,7 @@ class Machine:
     kernel_tol: float = 1e-6
     budget: int = 256 * MEGABYTE
     names: NDArray[Any] | None = None
+    groups: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         able = isinstance(self.solver, DualAscent) and (self.loss is None or self.loss.has_hard_form)
@@ -197,7 +199,7 @@ class Machine:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
-            self.budget,
+            self.budget, self.groups,
         )  # fmt: skip
         options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
 

@@ -55,6 +55,8 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/stopping.py
 	$(BIN)/python benchmarks/certificates.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/panel.py measure all
+	$(BIN)/python benchmarks/panel.py publish
 	$(BIN)/python benchmarks/matrix.py
 	$(BIN)/python benchmarks/large_data.py
 	$(BIN)/python benchmarks/claim.py measure

@@ -103,7 +103,7 @@ class Landmarks:
 
 def tasks() -> Iterator[Task]:
     """Yield all points. Those near the claim have three seeds, which are three splits of the rows as well."""
-    from tables import boosting
+    from rivals import boosting
 
     from dsekl import DSEKLClassifier
 
@@ -130,7 +130,7 @@ def tasks() -> Iterator[Task]:
 
 def candidates() -> dict[str, tuple[dict[str, Any], int, Callable[..., Any]]]:
     """Return what is chosen on training rows: the values to try, how many rows to fit, and the model."""
-    from tables import boosting
+    from rivals import boosting
 
     try:
         import sklearnex  # noqa: F401

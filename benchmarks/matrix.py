@@ -19,7 +19,7 @@ from report import publish, table
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC, SVR
-from tables import panel_data
+from tabular_data import panel_data
 
 SETS = (
     "covertype", "ijcnn1", "california-housing", "protein-casp", "digits", "wdbc", "hastie", "classification",

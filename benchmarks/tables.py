@@ -1,119 +1,30 @@
 """dsekl with its defaults on tables, against gradient boosting, random forests and tuned support vector machines.
 
-DSEKL_DATA=... python benchmarks/tables.py [covertype|madelon|columns|guard|panel|curves]...
+DSEKL_DATA=... python benchmarks/tables.py [covertype|madelon|columns|guard|curves]...
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
-from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from report import load, publish, table
+from rivals import TunedSVM, boosting, measure, ours
 from sklearn import datasets
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, train_test_split
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from tabular_data import calendar, panel_data
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.data.recipe import Options
-from dsekl.data.training_data import load_training
 
 COMMAND = "DSEKL_DATA=... python benchmarks/tables.py"
 SEEDS = (0, 1, 2)
-MOST_TRAINING_ROWS = 10_000
-"""Of the panel, so that the support vector machines can take part."""
-
-
 N_SMALL_SPLITS = 10
-
-
-class TunedSVM:
-    """scikit-learn's support vector machine: scaling, gamma and C by successive halving that ends on all rows."""
-
-    def __init__(self, regression: bool, seed: int) -> None:
-        self.regression, self.seed = regression, seed
-
-    def fit(self, X: Any, y: Any) -> TunedSVM:
-        machine = TransformedTargetRegressor(SVR(), transformer=StandardScaler()) if self.regression else SVC()
-        prefix = "machine__regressor__" if self.regression else "machine__"
-        widths = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]) / X.shape[1]
-        # In [0, 1] squared distances are about a tenth of those between standardised columns.
-        grid = [
-            {"scaler": [scaler], prefix + "gamma": factor * widths, prefix + "C": [0.3, 1.0, 10.0, 100.0]}
-            for scaler, factor in [(StandardScaler(), 1.0), (MinMaxScaler(), 10.0)]
-        ]
-        pipeline = Pipeline([("scaler", StandardScaler()), ("machine", machine)])
-        few = max(len(X) // 27, min(len(X), 200))
-        search = HalvingGridSearchCV(pipeline, grid, cv=3, min_resources=few, n_jobs=2, random_state=self.seed)
-        self.model = search.fit(X, y).best_estimator_
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return self.model.predict(X)
-
-
-def boosting(regression: bool, **settings: Any) -> Any:
-    import lightgbm
-
-    kind = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
-    return kind(verbose=-1, n_jobs=2, **settings)
-
-
-def histogram_boosting(regression: bool, seed: int) -> Any:
-    return (HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier)(random_state=seed)
-
-
-def catboost(regression: bool, seed: int) -> Any:
-    import catboost
-
-    kind = catboost.CatBoostRegressor if regression else catboost.CatBoostClassifier
-    return kind(verbose=False, thread_count=2, random_seed=seed, allow_writing_files=False)
-
-
-def forest(regression: bool, seed: int) -> Any:
-    return (RandomForestRegressor if regression else RandomForestClassifier)(n_jobs=2, random_state=seed)
-
-
-def ours(regression: bool, seed: int) -> Any:
-    return (DSEKLRegressor if regression else DSEKLClassifier)(random_state=seed)
-
-
-MODELS: dict[str, Callable[[bool, int], Any]] = {
-    "dsekl": ours,
-    "LightGBM 500 x 0.05": lambda regression, seed: boosting(
-        regression, n_estimators=500, learning_rate=0.05, random_state=seed
-    ),
-    "CatBoost": catboost,
-    "HistGradientBoosting": histogram_boosting,
-    "random forest": forest,
-    "tuned SVM": TunedSVM,
-}
-
-
-def measure(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], regression: bool) -> tuple[float, float]:
-    """Return the test error (RMSE over the deviation of the targets, for regression) and the seconds of the fit."""
-    start = perf_counter()
-    model.fit(*train)
-    seconds = perf_counter() - start
-    predicted = np.asarray(model.predict(test[0])).reshape(len(test[0]))  # CatBoost returns a column
-    if regression:
-        return float(np.sqrt(np.mean((predicted - test[1]) ** 2)) / test[1].std()), seconds
-    return float(np.mean(predicted != test[1])), seconds
 
 
 def warm_up() -> None:
@@ -236,63 +147,6 @@ def guard() -> None:
     )  # fmt: skip
 
 
-def panel_data() -> dict[str, tuple[bool, Any, Any]]:
-    """Return the tables of the panel: whether they are regression, X, y."""
-    tables: dict[str, tuple[bool, Any, Any]] = {}
-    for name in ("covertype", "ijcnn1", "mnist", "skin", "madelon", "mushrooms", "sonar", "diabetes", "breast-cancer"):
-        X, y = load(name)
-        tables[name] = (False, X[:, 1:] if name == "breast-cancer" else X, y)
-    for name in ("california-housing", "protein-casp"):
-        tables[name] = (True, *load(name))
-    for name, read in [
-        ("digits", datasets.load_digits), ("wine", datasets.load_wine), ("iris", datasets.load_iris),
-        ("wdbc", datasets.load_breast_cancer),
-    ]:  # fmt: skip
-        tables[name] = (False, *read(return_X_y=True))
-    tables["diabetes progress"] = (True, *datasets.load_diabetes(return_X_y=True))
-    tables["moons"] = (False, *datasets.make_moons(5_000, noise=0.3, random_state=0))
-    tables["hastie"] = (False, *datasets.make_hastie_10_2(8_000, random_state=0))
-    tables["classification"] = (
-        False,
-        *datasets.make_classification(8_000, 30, n_informative=8, n_classes=3, random_state=0),
-    )
-    tables["friedman1"] = (True, *datasets.make_friedman1(5_000, 20, noise=1.0, random_state=0))
-    tables["friedman2"] = (True, *datasets.make_friedman2(5_000, noise=50.0, random_state=0))
-    for name in ("texture", "magic", "optdigits", "penbased", "segment", "vehicle", "vowel", "ring"):
-        tables[name] = (False, *load(name))
-    for name, target in RAW_TABLES.items():
-        tables[name.partition(".")[0]] = raw_table(name, target)
-    tables["calendar"] = (True, *calendar(30_000, 0))
-    return tables
-
-
-RAW_TABLES = {
-    "bank-marketing.csv.gz": "y", "green-taxi.parquet": "minutes", "diamonds.csv.gz": "price",
-    "movies.csv.gz": "rating", "bikeshare.csv.gz": "bikers", "wage.csv.gz": "wage", "computers.csv.gz": "price",
-    "hitters.csv.gz": "Salary", "caravan.csv.gz": "Purchase", "chess.csv.gz": "class",
-}  # fmt: skip
-"""Tables as they come, and their target."""
-
-
-def raw_table(name: str, target: str) -> tuple[bool, Any, Any]:
-    """Return a table as the command line encodes it: whether it is regression, X, y."""
-    path = Path(os.environ["DSEKL_DATA"]) / "raw" / name
-    recipe, X, y = load_training(path, Options(target=target))
-    return not recipe.target.classes, X, y
-
-
-def calendar(n: int, seed: int) -> tuple[Any, Any]:
-    """Return a weak signal with heavy tails: 11 columns as a log of times and codes has them, of which two matter."""
-    rng = np.random.default_rng(seed)
-    month, day, hour, weekday = (rng.integers(low, high, n) for low, high in [(1, 13), (1, 32), (0, 24), (0, 7)])
-    others = [
-        rng.integers(0, 60, n), rng.integers(0, 8_500, n), rng.integers(0, 2, n), rng.integers(1, 54, n),
-        rng.exponential(300.0, n), rng.integers(1990, 2020, n), rng.normal(0.0, 0.01, n),
-    ]  # fmt: skip
-    rhythm = 20 * np.sin(2 * np.pi * (hour - 6) / 24) * (1 + 0.5 * (weekday < 5)) + 10 * ((hour > 16) & (weekday > 4))
-    return np.column_stack([month, day, hour, weekday, *others]).astype(float), rhythm + 25 * rng.standard_t(2.2, n)
-
-
 CURVE_ROWS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 CURVE_SEEDS = 10
 CURVES = ("calendar", "california-housing", "protein-casp", "covertype", "ijcnn1", "magic")
@@ -323,45 +177,8 @@ def curves() -> None:
     )  # fmt: skip
 
 
-def panel() -> None:
-    errors: dict[str, dict[str, float]] = {}
-    seconds: dict[str, dict[str, float]] = {}
-    for name, (regression, X, y) in panel_data().items():
-        X = np.asarray(X, dtype=np.float32)
-        errors[name], seconds[name] = {}, {}
-        for label, make in MODELS.items():
-            found = []
-            for seed in SEEDS:
-                rows = np.random.default_rng(seed).permutation(len(X))[: int(1.25 * MOST_TRAINING_ROWS)]
-                strata = None if regression else y[rows]
-                train, test = train_test_split(rows, test_size=0.2, random_state=seed, stratify=strata)
-                found.append(measure(make(regression, seed), (X[train], y[train]), (X[test], y[test]), regression))
-            errors[name][label], seconds[name][label] = np.mean(found, axis=0)
-        print("  ", name, {k: f"{v:.4f} {seconds[name][k]:.1f}s" for k, v in errors[name].items()}, flush=True)
-    wins = dict.fromkeys(MODELS, 0.0)
-    for found in errors.values():
-        best = [label for label in MODELS if found[label] <= min(found.values()) + 1e-9]
-        for label in best:
-            wins[label] += 1 / len(best)
-    ranks = np.mean([np.argsort(np.argsort([found[m] for m in MODELS])) + 1 for found in errors.values()], axis=0)
-    lines = []
-    for name, found in errors.items():
-        lowest = min(found.values())
-        marks = {label: "**" if value <= lowest + 1e-9 else "" for label, value in found.items()}
-        cells = [f"{marks[m]}{100 * found[m]:.2f}{marks[m]} ({seconds[name][m]:.1f} s)" for m in MODELS]
-        lines.append([name, *cells])
-    lines.append(["wins (ties shared)", *(f"{wins[m]:.1f}" for m in MODELS)])
-    lines.append(["mean rank", *(f"{rank:.2f}" for rank in ranks)])
-    publish(
-        "Tables", COMMAND + " panel",
-        "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation) and "
-        f"seconds of the fit, means over three splits; at most {MOST_TRAINING_ROWS:,} training rows.\n\n"
-        + table(["data", *MODELS], lines),
-    )  # fmt: skip
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     warm_up()
-    for task in sys.argv[1:] or ["covertype", "madelon", "columns", "guard", "panel", "curves"]:
+    for task in sys.argv[1:] or ["covertype", "madelon", "columns", "guard", "curves"]:
         globals()[task]()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_moons
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
@@ -138,3 +139,74 @@ def test_a_progress_bar_needs_a_terminal(capfd: Any, caplog: Any) -> None:
 def test_a_parameter_that_is_not_known_is_named_with_its_estimator() -> None:
     with pytest.raises(TypeError, match=r"DSEKLClassifier.__init__\(\) got an unexpected keyword argument 'gama'"):
         DSEKLClassifier(gama=1.0)
+
+
+SOUND = sparse.csr_matrix(np.eye(6))
+
+
+def damaged(part: str, place: int, value: int) -> sparse.csr_matrix:
+    matrix = SOUND.copy()
+    getattr(matrix, part)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        damaged("indices", 0, 77),
+        damaged("indices", 2, -5),
+        damaged("indptr", 3, 10**6),
+        damaged("indptr", -1, 10**6),
+    ],
+    ids=["index beyond", "index below", "row beyond", "end beyond"],
+)
+def test_a_sparse_matrix_whose_indices_point_outside_reaches_no_compiled_code(matrix: Any) -> None:
+    y = [0, 1] * 3
+    model = DSEKLClassifier(gamma=1.0, random_state=0).fit(np.eye(6), y)
+    for ask in (lambda: model.predict(matrix), lambda: DSEKLClassifier(gamma=1.0).fit(matrix, y)):
+        with pytest.raises(ValueError, match=r"X is a damaged sparse matrix .* make it again"):
+            ask()
+
+
+ROWS = np.random.default_rng(0).standard_normal((6, 2))
+MASKED = np.ma.masked_array(ROWS, mask=ROWS > 0)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weights", "words"),
+    [
+        (MASKED, range(6), None, r"X is a masked array, and \d of its entries are masked; leave such rows out"),
+        (ROWS, MASKED[:, 0], None, "y is a masked array"),
+        (ROWS, range(6), MASKED[:, 0], "sample_weight is a masked array"),
+        (np.zeros((6, 2), "M8[s]"), range(6), None, r"X holds times \(datetime64\[s\]\)"),
+        (ROWS, np.zeros(6, "m8[s]"), None, r"y holds times \(timedelta64\[s\]\)"),
+        (np.array([[10**400, 1]] * 6, dtype=object), range(6), None, "X cannot be read as numbers .int too large"),
+        (np.array([["a", 1]] * 6, dtype=object), range(6), None, "X cannot be read as numbers .*encode texts"),
+        (ROWS, ["a"] * 6, None, "y cannot be read as numbers .could not convert string to float: 'a'"),
+        (ROWS, range(6), ["a"] * 6, "sample_weight cannot be read as numbers .could not convert"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_what_would_be_read_as_other_numbers_is_named(X: Any, y: Any, weights: Any, words: str) -> None:
+    y = list(y) if isinstance(y, range) else y
+    with pytest.raises(ValueError, match=words):
+        DSEKLRegressor(gamma=1.0).fit(X, y, sample_weight=weights)
+
+
+def test_a_weight_for_all_rows_together_is_named() -> None:
+    with pytest.raises(TypeError, match="sample_weight cannot be read as numbers"):
+        DSEKLRegressor(gamma=1.0).fit(ROWS, ROWS[:, 0], sample_weight=2.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([2**53 + 1, 2.0**53, 1.0] * 2, "y holds 9007199254740993 beside labels that are no integers"),
+        (["a\0", "a", "b"] * 2, "whose NUL at the end an array would drop; rename it"),
+        (np.array([1, 2, 3] * 2, dtype=object), r"y is an array of objects such as 1; .* y.astype\(int\)"),
+    ],
+    ids=["rounded", "NUL", "objects"],
+)
+def test_labels_that_an_array_would_change_are_named(labels: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        DSEKLClassifier(gamma=1.0).fit(ROWS, labels)

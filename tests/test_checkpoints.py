@@ -8,6 +8,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,52 @@ def test_after_ctrl_c_in_mid_epoch_a_warm_start_ends_where_the_straight_run_does
         np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
         np.testing.assert_array_equal(model.support_, straight.support_)
         assert model.n_iter_ == straight.n_iter_
+
+
+def interrupting(epoch: int) -> Callable[[Any], None]:
+    """Return a callback that sends Ctrl-C after an epoch, the first time it comes to it."""
+    left = [epoch]
+
+    def callback(report: Any) -> None:
+        if report.record["epoch"] in left:
+            left.clear()
+            signal.raise_signal(signal.SIGINT)
+
+    return callback
+
+
+@pytest.mark.filterwarnings("ignore:not converged")
+@pytest.mark.parametrize("with_file", [False, True], ids=["warm start", "warm start and checkpoint"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(tol=0.01, max_epochs=50),
+        dict(tol=1e-9, max_epochs=4),
+        dict(tol=1e-9, max_epochs=50, early_stopping=True, n_iter_no_change=2),
+    ],
+    ids=["tol", "max_epochs", "validation"],
+)
+def test_after_ctrl_c_a_warm_start_goes_no_further_than_the_straight_run(
+    settings: dict[str, Any], with_file: bool, tmp_path: Path
+) -> None:
+    """Stopped in its last step, the run has come to its end; stopped before, it counts on and keeps its best epoch."""
+    X, y = xor(600, seed=0)
+    settings = {**settings, "gamma": 5.0, "C": 2.0, "random_state": 0, "solver": DualAscent(block_size=100)}
+    straight = DSEKLClassifier(**settings).fit(X, y)
+    assert straight.n_iter_ > 1
+    for epoch in (1, straight.n_iter_ - 1, straight.n_iter_):
+        path = tmp_path / f"run {epoch}" if with_file else None
+        model = DSEKLClassifier(**settings, warm_start=True, checkpoint=path, callbacks=[interrupting(epoch)])
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        copied = copy.copy(model)
+        model.fit(X, y)
+        assert len(copied.history_) == epoch
+        np.testing.assert_array_equal(model.dual_coef_, straight.dual_coef_)
+        assert (model.n_iter_, model.stop_reason_) == (straight.n_iter_, straight.stop_reason_)
+        assert [record["epoch"] for record in model.history_] == list(range(1, straight.n_iter_ + 1))
+        further = model.set_params(callbacks=None).fit(X, y)  # a fit that has ended is gone on from
+        assert further.n_iter_ > straight.n_iter_
 
 
 def test_a_second_ctrl_c_is_let_through_at_once_and_leaves_no_state_behind() -> None:
@@ -360,6 +408,17 @@ def overlap_and_one(a: Any, b: Any) -> Any:
 overlap_and_one.__qualname__ = "overlap"
 
 
+def overlap_by(a: Any, b: Any, width: int) -> Any:
+    return overlap(a, b) + np.array([[float(s == t == "q" * width) for t in b] for s in a])
+
+
+def overlap_in_other_words(a: Any, b: Any) -> Any:
+    return overlap(a, b) + np.array([[float(s == "q" and t == "q") for t in b] for s in a])
+
+
+overlap_in_other_words.__qualname__ = "overlap"
+
+
 class Bag:
     """An object that says nothing of what it holds."""
 
@@ -391,7 +450,9 @@ def test_other_objects_and_other_functions_make_another_run(kind: str, tmp_path:
     settings: dict[str, Any] = dict(solver=DoublyStochastic(10, 10), max_epochs=3, random_state=0, checkpoint=path)
     with pytest.raises(Crash):
         DSEKLClassifier(overlap, callbacks=[crash_after(1)], **settings).fit(X, SIDES)
-    with pytest.raises(ValueError, match=r"differs in kernel \(was overlap 2"):
+    with pytest.raises(
+        ValueError, match=r"differs in kernel \(was overlap code \w+ of Python 3\.\d+, values \w+, is overlap code"
+    ):
         DSEKLClassifier(overlap_and_one, **settings).fit(X, SIDES)
     with pytest.raises(ValueError, match=r"differs in .*X"):
         DSEKLClassifier(overlap, **settings).fit(Z, SIDES)
@@ -402,6 +463,57 @@ def test_other_objects_and_other_functions_make_another_run(kind: str, tmp_path:
         warm.set_params(kernel=overlap_and_one).fit(X, SIDES)
     with pytest.raises(ValueError, match=r"differs in .*X"):
         warm.set_params(kernel=overlap).fit(Z, SIDES)
+
+
+def within(width: float) -> Any:
+    """Return a kernel that is its own only for words that no row is."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        return overlap(a, b) + width * np.array([[float(s == t == "q") for t in b] for s in a])
+
+    kernel.__qualname__ = "kernel"
+    return kernel
+
+
+class Overlap:
+    """A kernel with a setting that matters for few words, and a memory of its own."""
+
+    def __init__(self, width: float) -> None:
+        self.width, self.memory, self._calls = width, {}, 0  # type: ignore[var-annotated]
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        self._calls += 1
+        self.memory[len(self.memory)] = len(a)
+        return within(self.width)(a, b)
+
+
+CAUCHY, BUMP = njit(lambda s: 1 / (1 + s)), njit(lambda s: 1 / (1 + s) + (0.1 if 0.11 < s < 0.111 else 0.0))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        (within(0.5), within(0.7), within(0.5)),
+        (Overlap(0.5), Overlap(0.7), Overlap(0.5)),
+        (partial(overlap_by, width=1), partial(overlap_by, width=2), partial(overlap_by, width=1)),
+        (overlap, overlap_in_other_words, overlap),
+    ],
+    ids=["closure", "setting of an object", "partial", "code"],
+)
+def test_functions_that_agree_at_the_places_where_they_are_asked_are_told_apart(
+    first: Any, second: Any, again: Any
+) -> None:
+    model = DSEKLClassifier(first, warm_start=True, random_state=0).fit(WORDS, SIDES)
+    with pytest.raises(ValueError, match="differs in kernel"):
+        copy.deepcopy(model).set_params(kernel=second).fit(WORDS, SIDES)
+    model.set_params(kernel=again).fit(WORDS, SIDES)
+
+
+def test_a_compiled_function_that_differs_between_the_places_is_told_apart() -> None:
+    X, y = xor(100, seed=0)
+    model = DSEKLClassifier(Radial(CAUCHY), gamma=1.0, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="differs in kernel"):
+        model.set_params(kernel=Radial(BUMP)).fit(X, y)
 
 
 class Shifted(losses.Hinge):

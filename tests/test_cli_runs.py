@@ -227,9 +227,10 @@ print("done")
     assert (done.returncode, done.stdout) == (0, "done\n")
 
 
-def test_a_terminal_has_colours_unless_told_otherwise() -> None:
+def test_a_terminal_has_colours_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     colours = re.compile(r"\x1b\[[0-9;]*(3[0-9]|4[0-9])[0-9;]*m")
-    with Terminal(["demo"], NO_COLOR="") as coloured, Terminal(["demo"], NO_COLOR="1") as plain:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with Terminal(["demo"]) as coloured, Terminal(["demo"], NO_COLOR="1") as plain:
         assert coloured.finish() == plain.finish() == 0
     assert colours.search(coloured.shown)
     assert not colours.search(plain.shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
 import time
 import tracemalloc
@@ -18,6 +19,7 @@ import pytest
 
 from dsekl.data import DataFileError, SparseTable, lines, open_table, svmlight
 from dsekl.data import table as table_module
+from dsekl.data.delimited import DelimitedTable
 from dsekl.data.recipe import Options, Recipe, learn
 
 MEGABYTE = 2**20
@@ -122,6 +124,48 @@ def test_one_line_without_end_is_refused_in_bounded_memory(
     target = None if b":" in start else "-1"
     assert "the line is longer than 1,048,576 characters" in problem(path, target=target)
     assert peak(lambda: problem(path, target=target)) < 16 * MEGABYTE
+
+
+def test_an_xz_file_may_not_ask_for_any_dictionary_it_likes(tmp_path: Path) -> None:
+    """Of several streams each has its own, and zeros may stand between them."""
+    path = tmp_path / "some.csv.xz"
+    large = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**29}]
+    first, second = lzma.compress(b"a,y\n1,2\n", preset=9), lzma.compress(b"3,4\n", filters=large)
+    path.write_bytes(first + second)
+    assert "would take more than 128 MB; compress it with xz -9 or less, or with gzip" in problem(path)
+    path.write_bytes(first + bytes(8) + lzma.compress(b"3,4\n") + bytes(4))
+    assert "".join(lines.text_lines(path)) == "a,y\n1,2\n3,4\n"
+    whole = b"".join(b"%d,%d\n" % (i, i * i) for i in range(50_000))
+    packed = lzma.compress(whole)
+    path.write_bytes(packed)
+    assert "".join(lines.text_lines(path)).encode() == whole
+    path.write_bytes(packed[:-1])
+    assert "ends too early" in problem(path)
+    path.write_bytes(packed + b"garbage" * 3)
+    assert "corrupted" in problem(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_short_lines_and_blank_lines_are_read_many_at_a_time(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small compressed file may hold millions of them; one by one they take several times as long."""
+    monkeypatch.setattr(DelimitedTable, "_parsed", None)
+    path = tmp_path / "short.csv"
+    path.write_text(end.join(["1", "", "2.5", "", "", "3", ""]))
+    found = [chunk.numbers("column1").tolist() for chunk in DelimitedTable(path).chunks()]
+    assert found == [[1.0, 2.5, 3.0]]
+    path.write_text(end.join(["a,b", "", "1,2", "", "", "3,4", ""]))
+    assert [chunk.numbers("b").tolist() for chunk in DelimitedTable(path).chunks()] == [[2.0, 4.0]]
+    path.write_text(end.join(["a,b", "1,2", *[""] * 70_000, "3,4", ""]))
+    assert [chunk.numbers("b").tolist() for chunk in DelimitedTable(path).chunks()] == [[2.0], [4.0]]
+
+
+def test_a_line_of_blanks_in_one_column_is_a_missing_value(tmp_path: Path) -> None:
+    path = tmp_path / "blanks.csv"
+    path.write_text("1\n  \n3\n\n")
+    (found,) = [chunk.numbers("column1") for chunk in DelimitedTable(path).chunks()]
+    np.testing.assert_array_equal(found, [1.0, np.nan, 3.0])
 
 
 def test_a_quote_that_does_not_close_is_no_row_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

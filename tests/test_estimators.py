@@ -13,6 +13,7 @@ from numba import njit
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -223,3 +224,17 @@ def test_kernel_ridge_intercept_is_the_best_constant() -> None:
     assert DSEKLRegressor().fit(X, y).intercept_ == pytest.approx(22.0)
     assert DSEKLRegressor(loss="quantile").fit(X, y).intercept_ == pytest.approx(3.0)
     assert DSEKLRegressor(fit_intercept=False).fit(X, y).intercept_ == 0.0
+
+
+@pytest.mark.parametrize("estimator", [DSEKLClassifier, DSEKLRegressor])
+def test_a_fit_that_fails_leaves_no_model_rather_than_parts_of_two(estimator: Any) -> None:
+    """Its labels or its intercept would be those of the new data, with the terms of the old."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    model = estimator(gamma=1.0, random_state=0).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match=r"gamma has shape \(4,\)"):
+        model.set_params(gamma=np.ones(4)).fit(X, 100.0 + (X[:, 0] > 0))
+    for ask in (lambda: model.predict(X), lambda: model.save("nowhere"), lambda: model.compact(0.1)):
+        with pytest.raises(NotFittedError):
+            ask()
+    assert model.set_params(gamma=1.0).fit(X, 100.0 + (X[:, 0] > 0)).predict(X).min() > 99

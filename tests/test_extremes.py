@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
@@ -131,3 +132,17 @@ def test_a_function_as_kernel_takes_sparse_rows(container: Any) -> None:
     given = DSEKLClassifier(kernel=linear, random_state=0).fit(sparse_rows, LABELS)
     dense = DSEKLClassifier(kernel=linear, random_state=0).fit(X, LABELS)
     np.testing.assert_allclose(given.decision_function(sparse_rows), dense.decision_function(X), atol=1e-10)
+
+
+def test_a_gap_that_float32_cannot_reach_is_blamed_on_the_type_and_float64_reaches_it() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    model = DSEKLRegressor(kernel="rbf", gamma=0.5, C=1e6, dtype="float32", max_epochs=10, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"kernel values in float32 are too coarse .* set dtype='float64'"):
+        model.fit(X, y)
+    assert model.set_params(dtype="float64").fit(X, y).stop_reason_ == "tol"
+    hinge = DSEKLClassifier(gamma=0.5, C=1e4, dtype="float64", tol=1e-9, max_epochs=1, random_state=0)
+    with pytest.warns(ConvergenceWarning) as said:
+        hinge.fit(X, y > 0)
+    assert "float" not in str(said[0].message)

@@ -122,7 +122,7 @@ def test_a_model_of_python_predicts_files(run: Any, tmp_path: Path) -> None:
     new.to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", tmp_path / "m.dsekl", tmp_path / "new.csv", "--proba")
     assert result.code == 0, result.err
-    assert [line.split(",")[0] for line in result.out.split()[1:]] == model.predict(new).astype(str).tolist()
+    assert [line.split(",")[0] for line in result.out.splitlines()[1:]] == model.predict(new).astype(str).tolist()
 
 
 def test_arrays_with_gaps() -> None:

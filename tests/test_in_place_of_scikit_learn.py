@@ -52,6 +52,8 @@ DIFFERS = {
     "test_svc_raises_error_internal_representation": INTERNALS,
     "test_n_iter_libsvm": ONE_AGAINST_ONE,
     "test_probability_raises_futurewarning": PROBABILITIES,
+    "test_unicode_kernel": PROBABILITIES,
+    "test_consistent_proba": PROBABILITIES,
     "test_svc_nusvc_probA_probB_deprecated": PROBABILITIES,
     "test_kernel_ridge_singular_kernel": "alpha=0 is C=inf, which has no dual where f cannot meet every target",
 }

@@ -131,6 +131,18 @@ def test_a_kernel_of_ones_own_is_given_again(name: str, tmp_path: Path) -> None:
         dsekl.load(tmp_path / "m.dsekl", kernel=other)
 
 
+def test_a_kernel_that_differs_at_few_points_only_is_not_taken_for_the_one_that_was_fitted(tmp_path: Path) -> None:
+    words = [letter * n for n in range(1, 9) for letter in "abc"]
+    model = DSEKLClassifier(shared_letters, solver="doubly_stochastic", random_state=0, max_epochs=2)
+    model.fit(words, [k % 2 for k in range(len(words))]).save(tmp_path / "m.dsekl")
+
+    def other(a: Any, b: Any) -> Any:
+        return shared_letters(a, b) + np.array([[float(s == t == words[17]) for t in b] for s in a])
+
+    with pytest.raises(ModelFileError, match="gives other values"):
+        dsekl.load(tmp_path / "m.dsekl", kernel=other)
+
+
 def test_what_cannot_be_saved_is_named(tmp_path: Path) -> None:
     class Own(losses.Hinge):
         pass
@@ -220,3 +232,32 @@ def test_pickle_joblib_and_skops_return_the_same_model(name: str, tmp_path: Path
 def test_the_error_survives_a_pickle() -> None:
     error = pickle.loads(pickle.dumps(ModelFileError("m.dsekl", "it is damaged")))
     assert str(error) == "m.dsekl: it is damaged"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "settings"),
+    [
+        (DSEKLClassifier, dict(kernel="laplacian")),
+        (DSEKLClassifier, dict(kernel="auto", loss="auto", gamma="auto", C="auto")),
+        (DSEKLClassifier, dict(kernel=Radial(cauchy))),
+        (DSEKLClassifier, dict(kernel="precomputed", gamma=2.0)),
+        (DSEKLClassifier, dict(loss="logistic", class_weight="balanced", dtype="float32")),
+        (DSEKLClassifier, dict(expansion="random_fourier", solver="doubly_stochastic", early_stopping=True)),
+        (DSEKLRegressor, dict(loss="quantile", fit_intercept=False, C=3.0)),
+    ],
+    ids=lambda value: "" if isinstance(value, type) else " ".join(value),
+)
+def test_a_file_holds_what_was_fitted_whatever_was_set_since(
+    estimator: Any, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    model = estimator(kernel="matern32", gamma=1.0, C=2.0, random_state=0).fit(X, X[:, 0] > 0)
+    params, f = model.get_params(), model.predict(X)
+    model.set_params(**settings, n_jobs=1).save(tmp_path / "model")
+    loaded = dsekl.load(tmp_path / "model")
+    assert loaded.get_params() == {**params, "n_jobs": 1}
+    assert (loaded.kernel_, loaded.loss_) == (model.kernel_, model.loss_)
+    np.testing.assert_array_equal(loaded.predict(X), f)
+    loaded.set_params(**settings).save(tmp_path / "again")
+    assert dsekl.load(tmp_path / "again").get_params() == {**params, "n_jobs": 1}

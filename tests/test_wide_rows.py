@@ -220,7 +220,7 @@ FORGED: dict[str, tuple[dict[str, Any], str]] = {
     "half a feature": ({"n_features": 7.0}, "number of features"),
     "a text": ({"n_features": "7"}, "number of features"),
     "beyond 64 bits": ({"n_features": 2**70}, "number of features"),
-    "fewer than entries have": ({"n_features": 6}, "indices must be < 6"),
+    "fewer than entries have": ({"n_features": 6}, r"ind(ices|ex values) must be < 6"),
     "two scales": ({"scale": np.ones(2)}, "one scale, or a scale per feature"),
     "no scale": ({"scale": np.ones(0)}, "scale"),
     "a centre of fewer features": ({"center": np.zeros(6)}, "a centre per feature"),

@@ -4,15 +4,20 @@ The products take the pairwise comparison and the kernel's profile as function p
 compiled product per number type, whatever the kernel, and Numba's disk cache holds all of it.
 
 The cache saves time and is no condition: where it cannot be written or read, functions are compiled in each process.
+
+Numba takes such an argument by way of Python code. An exception that a signal's handler raises there is lost, and
+another error raised in its place; so signals wait until the call is over.
 """
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, partial
-from threading import Lock
+from threading import Lock, current_thread, main_thread
+from types import FrameType
 from typing import Any
 
 import numba
@@ -135,9 +140,39 @@ def pointer(function: Any, signature: Any) -> FunctionPointer:
         return _pointer(function, signature)
 
 
-def compiled(function: Any, signature: Any) -> Any:
-    """Return ``function`` with exactly ``signature`` among its compiled versions."""
+def compiled(function: Any, signature: Any) -> Callable[..., Any]:
+    """Return ``function``, compiled for exactly ``signature``, as a call during which signals wait."""
     with _compiling:
         if signature.args not in function.overloads:
             function.compile(signature)
-    return function
+    return partial(_undisturbed, function)
+
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals whose handlers raise exceptions: Ctrl-C, and what asks a command to end."""
+
+
+def _undisturbed(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``function(*arguments)``; handlers of signals that come meanwhile are called afterwards.
+
+    They run in the main thread alone, so there is nothing to do in others.
+    """
+    call = partial(function, *arguments)
+    if current_thread() is main_thread():
+        for number in SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                call = partial(_without, number, handler, call)
+    return call()
+
+
+def _without(number: int, handler: Callable[[int, FrameType | None], Any], call: Callable[[], Any]) -> Any:
+    """Return ``call()``; a signal of this number waits for its end, and is then told to its handler once."""
+    came: list[FrameType | None] = []
+    try:
+        signal.signal(number, lambda _, frame: came.append(frame))
+        return call()
+    finally:
+        signal.signal(number, handler)
+        if came:
+            handler(number, came[-1])

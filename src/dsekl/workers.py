@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Generic, Protocol, TypeVar
 
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 
 __all__ = ["ALONE", "Threads", "Workers", "chunks"]
+
+MOST_THREADS = 256
+"""Threads on a machine with fewer cores: a model file may name any number."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,7 +46,7 @@ class Threads:
     @staticmethod
     def of(n_jobs: int | None) -> Threads:
         """Return as many threads as scikit-learn's ``n_jobs`` asks for; all cores for None, as for -1."""
-        return Threads(int(effective_n_jobs(-1 if n_jobs is None else n_jobs)))
+        return Threads(min(int(effective_n_jobs(-1 if n_jobs is None else n_jobs)), max(MOST_THREADS, cpu_count())))
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         items = list(items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -11,12 +12,67 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from .errors import DataFileError
 
+XZ_MEMORY = 2**27
+"""Bytes that decompressing xz may take. A file says how large its dictionary is; that of xz -9 takes half of this."""
+
+XZ_BLOCK = 2**16
+"""Compressed bytes that are read at a time, and decompressed bytes that are made at a time."""
+
+
+class _XzFile(io.RawIOBase):
+    """The content of an xz file, of one or more streams, whose dictionary is bounded."""
+
+    def __init__(self, path: Path) -> None:
+        self._raw = path.open("rb")
+        self._decompressor: lzma.LZMADecompressor | None = None
+        self._waiting = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+    def readinto(self, buffer: Any, /) -> int:
+        while True:
+            if (self._decompressor is None or self._decompressor.eof) and not self._next_stream():
+                return 0
+            assert self._decompressor is not None
+            fed = self._waiting
+            if not fed and self._decompressor.needs_input:
+                fed = self._raw.read(XZ_BLOCK)
+                if not fed:
+                    raise EOFError
+            self._waiting = b""
+            found = self._decompressor.decompress(fed, max_length=len(buffer))
+            self._waiting = self._decompressor.unused_data
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
+
+    def _next_stream(self) -> bool:
+        """Begin the next stream, behind the zeros that may fill up the one before it; False at the end of the file."""
+        start = self._waiting
+        while not start.lstrip(b"\0"):
+            start = self._raw.read(XZ_BLOCK)
+            if not start:
+                return False
+        self._waiting = start.lstrip(b"\0")
+        self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+        return True
+
+
+def _open_xz(path: Path, mode: str) -> IO[bytes]:
+    return io.BufferedReader(_XzFile(path), XZ_BLOCK)
+
+
 _OPENERS: dict[bytes, Callable[[Path, str], object]] = {
-    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open,
+    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": _open_xz,
 }  # fmt: skip
 _OTHERS = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4", b"LZIP": "lzip"}
 """Compressions that are not read, by the first bytes of a file."""
@@ -52,6 +108,9 @@ def reading(path: Path) -> Iterator[None]:
     except EOFError as error:
         raise DataFileError(path, "ends too early: the compressed file is cut off") from error
     except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        if "Memory usage limit" in str(error):
+            words = f"decompressing it would take more than {XZ_MEMORY // 2**20} MB"
+            raise DataFileError(path, f"{words}; compress it with xz -9 or less, or with gzip") from error
         raise DataFileError(path, f"the compressed file is corrupted ({error})") from error
     except MemoryError as error:
         raise DataFileError(path, "cannot be read in the memory that is left") from error

@@ -20,6 +20,9 @@ from .field_values import Column, is_missing, is_number
 from .lines import RowLines, byte_lines, some_lines, text_lines
 from .table import Chunk, check_columns, check_names, rows_within_bounds
 
+BLANK = ("\n", "\r\n", "\r")
+"""Lines that are no rows, unless they stand within quotes."""
+
 NO_DELIMITERS = '"\r\n\0'
 """Characters that have another meaning in a csv file."""
 
@@ -57,8 +60,9 @@ class DelimitedTable:
             self._skip_header(stream)
         first_row = 0
         while lines := some_lines(stream, size):
-            columns = self._clean(lines, as_text)
-            n_rows = len(lines)
+            single = [line for line in lines if line not in BLANK]
+            columns = self._clean(single, as_text)
+            n_rows = len(single)
             if columns is None:
                 rows = self._parsed(lines, stream, first_row)
                 n_rows = len(rows)
@@ -78,14 +82,18 @@ class DelimitedTable:
     def _clean(self, lines: list[str], as_text: frozenset[str]) -> dict[str, Column] | None:
         """Return the columns of lines that are one row each, without quotes and missing numbers; else None."""
         delimiters = {line.count(self.delimiter) for line in lines}
-        if len(self.names) == 1 or delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
+        if not delimiters <= {len(self.names) - 1} or any('"' in line for line in lines):
             return None
+        if not lines:
+            return {}
         of_text = [place for place, name in enumerate(self.names) if name in as_text]
         of_numbers = [place for place, name in enumerate(self.names) if name not in as_text]
         columns: dict[str, Column] = {}
         try:
             if of_numbers:
                 numbers = np.loadtxt(lines, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_numbers)
+                if len(numbers) != len(lines):  # a line of blanks, which is a row with one missing value
+                    return None
                 columns |= {self.names[place]: numbers[:, k] for k, place in enumerate(of_numbers)}
         except ValueError:
             return None

@@ -70,6 +70,9 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that are categories: those of a frame whose type is category or text, or names, places or a mask
+        of columns. None takes all columns for numbers.
     max_epochs : int, default=100
         Maximum number of epochs.
     tol : float or None, default=None
@@ -132,7 +135,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         The kernel and the loss that were used: those given, or those that "auto" chose.
     scale_ : {"raw", "squashed", "ranked"}
         The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
-    metric_ : {"learned", "partly learned", "isotropic", "equal"}
+    metric_ : {"selected", "learned", "partly learned", "isotropic", "equal"}
         Which weights of the features won on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
         How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
@@ -143,6 +146,9 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         while its sample of the rows grows), and validation_error with early stopping.
     n_iter_ : int
         Epochs run.
+    encoder_ : dsekl.data.encoding.TableEncoder
+        How the columns became numbers (frames and arrays that needed it only). ``feature_importances_`` are those of
+        the columns, and ``gamma_`` that of ``encoder_.features``.
     calibration_ : dsekl.calibration.Calibration
         How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, their ``log_loss``.
     validation_rows_ : array of shape (n_held_out,)
@@ -168,12 +174,15 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
+        X : array, mapped array, CSR or data frame of shape (n_samples, n_features), or sequence of objects
+            Frames (pandas, polars and others) may have numbers, booleans, categories, texts, dates and times, and all
+            of them, and arrays, missing values.
             An ``np.memmap`` that is large for ``memory_budget`` is read a chunk at a time and never held whole; its
             points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._forget_fit()
         loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
         rows, labels, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.labels)
         counted = weights > 0

@@ -28,9 +28,9 @@ from dsekl.solvers.state import Finite
 from . import tables
 from .classifier import DSEKLClassifier
 from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
-from .kernel_estimator import AUTO
 from .late import Known, Late
 from .loaded_parameters import check_object, check_parameters
+from .parameters import is_auto
 from .regressor import DSEKLRegressor
 
 KINDS = {kind.__name__: kind for kind in (DSEKLClassifier, DSEKLRegressor)}
@@ -171,7 +171,7 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
         fitted["_late"] = Late(Known(natural()))
     model = Model(gram, fitted["dual_coef_"])
     storage.check_sizes(model, fitted.get("gamma_"))
-    estimator.__dict__.update(fitted, model_=model)
+    estimator._set({**fitted, "model_": model})
     if columns is not None:
         tables.attach_dict(estimator, columns)
     return estimator
@@ -180,7 +180,7 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
 def _checked_kernel(estimator: DSEKLClassifier | DSEKLRegressor, attributes: dict[str, Any]) -> Kernel:
     """Return the kernel of a model: the one that was chosen, where the parameter leaves it open, or the parameter."""
     for name, given in (("kernel_", estimator.kernel), ("loss_", estimator.loss)):
-        if (name in attributes) != (isinstance(given, str) and given == AUTO):
+        if (name in attributes) != is_auto(given):
             raise ValueError(f"{name} is for a parameter that is 'auto', and this one is {given!r:.60}")
     chosen = checked(str | None, attributes.get("kernel_"), {}, "kernel_")
     resolved = kernels.resolve(estimator.kernel if chosen is None else chosen)
@@ -192,6 +192,6 @@ def _checked_kernel(estimator: DSEKLClassifier | DSEKLRegressor, attributes: dic
 
 def _is_same_kernel(witness: Any, model: Model) -> bool:
     rows = checked(list[list[Finite]], witness, {}, "witness")
-    expected, found = np.array(rows, dtype=np.float64), storage.witness(model.gram)
+    expected, found = np.array(rows, dtype=np.float64), storage.witness(model.gram, len(rows))
     size = np.abs(expected).max(initial=0.0)
     return expected.shape == found.shape and np.allclose(found, expected, atol=WITNESS_TOLERANCE * size)

@@ -5,7 +5,8 @@ Here it is decided what X is: numbers in an array, in CSR or in a mapped file, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Number, Real
 from typing import Any, TypeAlias
 
@@ -42,6 +43,7 @@ from dsekl.rows import (
 )
 
 from . import tables
+from .misleading import refuse_misleading
 
 FLOATS = (np.float64, np.float32)
 
@@ -69,6 +71,7 @@ def training_data(
     """Return X as the kernel can use it, y as targets, and one weight per row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
+    refuse_misleading(X=X, y=y, sample_weight=sample_weight)
     rows: Rows
     if kernel.pairwise is Pairwise.OBJECTS:
         _check_feature_names(estimator, X, reset=True)
@@ -93,6 +96,7 @@ def training_data(
 
 def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
     """Return X for a prediction, checked against what the estimator was fitted on."""
+    refuse_misleading(X=X)
     if kernel.pairwise is Pairwise.OBJECTS:
         if _num_samples(X) == 0:
             raise ValueError("X holds no objects; give at least one")
@@ -130,6 +134,8 @@ def _refuse_mixed(y: Any) -> None:
             raise ValueError("y holds None; leave such rows out, or give them a label")
         if kind != "other":
             first.setdefault(kind, label)
+        if isinstance(label, str) and label.endswith("\0"):
+            raise ValueError(f"y holds the label {label!r}, whose NUL at the end an array would drop; rename it")
     if len(first) > 1:
         raise ValueError(
             f"y holds labels of different types, such as {first['number']!r} and {first['text']!r}; make all of them "
@@ -140,11 +146,23 @@ def _refuse_mixed(y: Any) -> None:
         raise ValueError(
             f"y holds integers from {min(whole)} to {max(whole)}, which no type of 64 bits holds; give them as texts"
         )
+    if len(whole) < len(y) and any(abs(label) > 2**53 for label in whole):
+        raise ValueError(
+            f"y holds {max(whole, key=abs)} beside labels that are no integers, and an array of both would round it; "
+            "give all of them as texts"
+        )
+    if first.keys() == {"number"} and not isinstance(y, list | tuple):
+        raise ValueError(
+            f"Unknown label type: y is an array of objects such as {first['number']!r}; make it one of numbers with "
+            "y.astype(int), or of texts with y.astype(str)"
+        )
 
 
 def real_targets(y: ArrayLike) -> NDArray[np.float64]:
     """Return y as finite numbers, one or more per row."""
-    found: NDArray[np.float64] = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    _refuse_times(y, "y")
+    with _named("y"):
+        found: NDArray[np.float64] = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if found.ndim > 2:
         raise ValueError(f"y has shape {found.shape}; give (n_samples,) or (n_samples, n_targets)")
     return np.asarray(found)
@@ -153,8 +171,9 @@ def real_targets(y: ArrayLike) -> NDArray[np.float64]:
 def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:
     """Return one weight per row, 1 where none is given."""
     counted = _counted(rows)
-    check_consistent_length(counted, sample_weight)
-    weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
+    with _named("sample_weight"):
+        check_consistent_length(counted, sample_weight)
+        weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     heaviest = float(weights.max())
@@ -194,7 +213,9 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
     if isinstance(X, np.ndarray) and X.nbytes > budget // HELD_SHARE and mapping_of(X) is not None:
         rows = _stored(estimator, X, **checks)
     else:
-        values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)
+        _refuse_times(X, "X")
+        with _named("X"):
+            values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)
         rows = CsrRows(values) if sparse.issparse(values) else ArrayRows(values)
     if kernel.pairwise is Pairwise.CHI_SQUARED:
         _refuse_negative(rows)
@@ -217,6 +238,28 @@ def _stored(estimator: BaseEstimator, X: NDArray[Any], **checks: Any) -> StoredR
             )
         _refuse_huge(estimator, *ArrayRows(values).largest())
     return rows
+
+
+def _refuse_times(values: Any, name: str) -> None:
+    """Raise ValueError for times that would be read as numbers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        raise ValueError(
+            f"{name} holds times ({values.dtype}), which have no unit as numbers; give numbers, such as days since "
+            "some date"
+        )
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say which argument it was where Python's own words on what is no number do not."""
+    try:
+        yield
+    except (TypeError, OverflowError, ValueError) as error:
+        if type(error) is ValueError and "could not convert" not in str(error):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        advice = "give numbers of 64 bits, and encode texts"
+        raise kind(f"{name} cannot be read as numbers ({error}); {advice}") from error
 
 
 def _refuse_tiny(rows: NumberRows) -> None:

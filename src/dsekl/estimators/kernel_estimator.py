@@ -32,13 +32,13 @@ from dsekl.workers import Threads
 
 from . import inputs, saving
 from .callbacks import Listeners, WithCallbacks
+from .fitted import ATTRIBUTES
 from .labels import decisions
 from .late import Late
+from .parameters import AUTO
 from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]
-
-AUTO = "auto"
 
 OF_ONE_FIT = (
     "kernel_",
@@ -67,6 +67,8 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _groups: NDArray[np.intp] | None = None
     """Features that share a weight, where rows come encoded from the command line."""
 
+    _run: Run
+    _fitted_with: dict[str, Any]
     model_: Model
     dual_coef_: Floats
     compaction_: dict[str, Any]
@@ -99,6 +101,8 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self._set(attributes(stop.fitted))
             path = None if self.checkpoint is None else Path(self.checkpoint)
             raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, self.warm_start)) from None
+        if "_run" in vars(self):
+            self._run = replace(self._run, monitor=None)  # what comes next is a run of its own
         self._set(attributes(fitted))
         if listeners is not None:
             listeners.after_fit()
@@ -173,7 +177,10 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             if checkpoint is not None:
                 checkpoint.write(run)
             if self.warm_start and run.state is not None:
-                self._run = replace(run, monitor=None, changed=False, watcher=None, keep=_forget, keep_if_due=_forget)
+                monitor = None if run.monitor is None else run.monitor.paused()
+                self._run = replace(
+                    run, monitor=monitor, changed=False, watcher=None, keep=_forget, keep_if_due=_forget
+                )
 
         return keep
 
@@ -242,6 +249,19 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         for name in OF_ONE_FIT:
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
+        self._fitted_with = {name: getattr(self, name) for name, role in self._roles.items() if role.in_identity}
+
+    def _forget_fit(self) -> None:
+        """Forget the last fit. A fit that fails leaves no model, rather than parts of two."""
+        for name in (*ATTRIBUTES, *OF_ONE_FIT, "model_", "feature_names_in_", "encoder_"):
+            self.__dict__.pop(name, None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def _parameters_of_fit(self) -> dict[str, Any]:
+        """Return the parameters; those that made the model as they were then, whatever was set since."""
+        return {**self.get_params(deep=False), **vars(self).get("_fitted_with", {})}
 
     def _evaluate(self, X: inputs.MatrixLike) -> Floats:
         """Return f (n_queries, n_outputs) at the rows of X."""
@@ -271,9 +291,10 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self.model_, tolerance, rows, workers, budget, self.verbose, decisions if self._decides else None
         )
         if found is None:
+            was = self._parameters_of_fit()
             raise ValueError(
-                f"compact needs the kernel between the model's own points, which kernel={self.kernel!r} with "
-                f"expansion={self.expansion!r} does not give; it has {self.model_.n_terms} terms. Fit with another "
+                f"compact needs the kernel between the model's own points, which kernel={was['kernel']!r} with "
+                f"expansion={was['expansion']!r} does not give; it has {self.model_.n_terms} terms. Fit with another "
                 "kernel, or with an expansion of fewer terms."
             )
         smaller = copy.copy(self)

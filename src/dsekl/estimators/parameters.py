@@ -30,14 +30,22 @@ class Parameter:
     allowed: list[Any]
 
 
+AUTO = "auto"
+
+
+def is_auto(value: object) -> bool:
+    """Tell whether a parameter is left to be chosen; others may be arrays, which compare otherwise."""
+    return isinstance(value, str) and value == AUTO
+
+
 # Names and objects are resolved by their own packages, whose errors list the known names.
 ANYTHING = [object]
 COUNT = Interval(Integral, 1, None, closed="left")
 AT_LEAST_0 = Interval(Real, 0, None, closed="left")
 
 SHARED: dict[str, Parameter] = {
-    "kernel": Parameter("auto", Role.TERMS, ANYTHING),
-    "gamma": Parameter("auto", Role.TERMS, ANYTHING),
+    "kernel": Parameter(AUTO, Role.TERMS, ANYTHING),
+    "gamma": Parameter(AUTO, Role.TERMS, ANYTHING),
     "loss": Parameter("auto", Role.PROBLEM, ANYTHING),
     "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})]),
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
@@ -53,7 +61,7 @@ SHARED: dict[str, Parameter] = {
     "verbose": Parameter("auto", Role.EFFORT, ["verbose", StrOptions({"auto"})]),
     "warm_start": Parameter(False, Role.EFFORT, ["boolean"]),
     "kernel_tol": Parameter(1e-6, Role.TERMS, [Interval(Real, 0, 1, closed="left")]),
-    "dtype": Parameter("auto", Role.TERMS, [StrOptions({"auto", "float32", "float64"})]),
+    "dtype": Parameter(AUTO, Role.TERMS, [StrOptions({"auto", "float32", "float64"})]),
     "memory_budget": Parameter(256, Role.COURSE, [COUNT]),
     "checkpoint": Parameter(None, Role.LOCAL, [str, PathLike, None]),
     "checkpoint_interval": Parameter(60.0, Role.LOCAL, [AT_LEAST_0]),

@@ -50,7 +50,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     intercept_ : float or array of shape (n_targets,)
     dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
-    history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
+    history_, n_iter_, validation_rows_, stop_reason_, encoder_ : as in ``DSEKLClassifier``
 
     Examples
     --------
@@ -68,12 +68,15 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
+        X : array, mapped array, CSR or data frame of shape (n_samples, n_features), or sequence of objects
+            Frames (pandas, polars and others) may have numbers, booleans, categories, texts, dates and times, and all
+            of them, and arrays, missing values.
             An ``np.memmap`` that is large for ``memory_budget`` is read a chunk at a time and never held whole; its
             points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._forget_fit()
         loss = losses.resolve(self.loss, "regression")
         rows, targets, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.real_targets)
         one_target = targets.ndim == 1

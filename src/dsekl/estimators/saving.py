@@ -12,6 +12,7 @@ from dsekl.runs.fields import to_values
 
 from . import tables
 from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
+from .parameters import is_auto
 
 if TYPE_CHECKING:
     from .kernel_estimator import KernelEstimator
@@ -25,10 +26,11 @@ def save(
     own = vars(estimator)
     attributes = {name: own[name] for name in own if name in ATTRIBUTES}
     model, names = own["model_"], own.get("feature_names_in_")
-    own_kernel = own_kernel_name(estimator.kernel)
-    for name, chosen in (("kernel_", estimator._chooses_kernel), ("loss_", estimator._chooses_loss)):
-        if not chosen:  # it is among the parameters
-            attributes.pop(name, None)
+    given = estimator._parameters_of_fit()
+    own_kernel = own_kernel_name(given["kernel"])
+    for name in ("kernel", "loss"):
+        if not is_auto(given[name]):  # it is among the parameters
+            attributes.pop(f"{name}_", None)
     encoder = own.get("encoder_")
     if encoder is not None:  # a file has the features that the kernel sees, and beside them how columns become features
         attributes["n_features_in_"] = encoder.n_features
@@ -42,7 +44,7 @@ def save(
         {
             "kind": "model",
             **persistence.about(type(estimator).__name__, provenance),
-            "parameters": _parameters(estimator, arrays),
+            "parameters": encoded(_of_file(estimator, given), "parameters", arrays, SETTINGS),
             "feature_names": None if names is None or encoder is not None else names.tolist(),
             "columns": None if encoder is None else tables.to_dict(estimator),
             "fitted": encoded(attributes, "fitted", arrays, SETTINGS),
@@ -55,10 +57,7 @@ def save(
     )
 
 
-def _parameters(estimator: KernelEstimator, arrays: dict[str, Any]) -> dict[str, Any]:
+def _of_file(estimator: KernelEstimator, given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a model file keeps; a user's own kernel is none of them."""
-    given = estimator.get_params(deep=False)
-    chosen = {name: given[name] for name, role in estimator._roles.items() if role.in_file}
-    if own_kernel_name(estimator.kernel) is not None:
-        del chosen["kernel"]
-    return encoded(chosen, "parameters", arrays, SETTINGS)
+    own = {"kernel"} if own_kernel_name(given["kernel"]) is not None else set()
+    return {name: given[name] for name, role in estimator._roles.items() if role.in_file and name not in own}

@@ -19,7 +19,7 @@ from dsekl.search import draw_splits, region_rows
 from dsekl.search.regions import Places
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import ENOUGH_HELD_OUT, Chooser, n_splits
+from .choice import Chooser, n_splits
 from .data import Data, Options, Stages
 from .scales import deviations
 
@@ -68,26 +68,16 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan, [])
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
-    splits = draw_splits(len(data), size, rng, data.strata, count, ENOUGH_HELD_OUT)
+    splits = draw_splits(len(data), size, rng, data.strata, count)
     made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
     kind = champion.kind
-    gamma, best_C = kind.gamma_and_C(_middle(kind.gammas), champion.found.setting, options.C)
+    gamma, best_C = kind.gamma_and_C(kind.gammas[-1], champion.found.setting, options.C)
     folds = [
         Fold(part, kind.gamma_and_C(squared, champion.found.setting, options.C)[0])
-        for part, squared in zip(splits, kind.gammas, strict=True)
+        for part, squared in zip(splits, kind.gammas[:-1], strict=True)
     ]
     return Choice(
         gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error, folds
     )
-
-
-def _middle(gammas: list[Floats]) -> Floats:
-    """Return the geometric mean of weights.
-
-    With few rows there are several splits, and which of many columns a descent discards varies by split: the mean of
-    descents, each without other rows, is better than one on all of them.
-    """
-    with np.errstate(divide="ignore"):  # a column without weight has none in any of them
-        return np.asarray(np.exp(np.mean(np.log(gammas), axis=0)))

@@ -1,8 +1,10 @@
-"""The candidates for the weights: equal, each feature in its own unit or all in one; learned; and half-way.
+"""The candidates for the weights: equal, each feature in its own unit or all in one; half-way to learned ones; learned;
+and learned ones of the heaviest features alone.
 
 Weights are learned from both kinds of equal ones, since from one of them a descent may never find what matters: a
 column of large numbers has all of the distance in one unit, and a rim of dark pixels has too much of it in units of
-its own. Held-out rows say which of the two ends predicts better.
+its own. Held-out rows say which of the two ends predicts better. A descent makes the weights of useless features small,
+not 0, and hundreds of small ones add up: so the heaviest features alone are a candidate, as many as predict best.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from .scales import common_unit, own_units
 
 Floats = NDArray[np.float64]
 
-EQUAL, ONE_UNIT, PARTLY, LEARNED = "equal", "isotropic", "partly learned", "learned"
+EQUAL, ONE_UNIT, PARTLY, LEARNED, SELECTED = "equal", "isotropic", "partly learned", "learned", "selected"
 
 SAME_UNITS = 1.5
 """Ratio of the columns' deviations up to which one unit is each column's own."""
@@ -42,7 +44,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Makes gammas, one per feature, without each split's held-out rows."""
+    """Makes gammas, one per feature, without each split's held-out rows: one array a split, and one for the model."""
 
     data: Data
     splits: list[Places]
@@ -71,10 +73,30 @@ class Candidates:
                 end_losses[name] += self._learner(number).held_out_loss(ends[name][-1])
         start = min(end_losses, key=end_losses.__getitem__)
         simple = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
-        found = {name: [starts[name]] * len(self.splits) for name in simple}
-        found[PARTLY] = [np.sqrt(end * starts[start]) for end in ends[start]]
-        found[LEARNED] = ends[start]
+        found = {name: [starts[name]] * (len(self.splits) + 1) for name in simple}
+        learned = [*ends[start], _middle(ends[start])]
+        found[PARTLY] = [np.sqrt(end * starts[start]) for end in learned]
+        found[LEARNED] = learned
+        n_selected = self._n_selected(ends[start], end_losses[start])
+        if n_selected is not None:
+            found[SELECTED] = [self._heaviest(gamma, n_selected) for gamma in learned]
         return found
+
+    def _n_selected(self, ends: list[Floats], loss: float) -> int | None:
+        """Return how many of the heaviest features predict held-out rows best, a power of 2; None for all of them."""
+        losses: dict[int | None, float] = {None: loss}
+        count = 1
+        while count < np.count_nonzero(self.deviation):
+            gammas = [self._heaviest(end, count) for end in ends]
+            losses[count] = sum(self._learner(number).held_out_loss(gamma) for number, gamma in enumerate(gammas))
+            count *= 2
+        return min(losses, key=losses.__getitem__)
+
+    def _heaviest(self, gamma: Floats, count: int) -> Floats:
+        """Return the weights of the features that have the largest shares of the typical distance, 0 for others."""
+        kept = np.zeros(len(gamma), dtype=bool)
+        kept[np.argsort(-gamma * self.deviation**2, kind="stable")[:count]] = True
+        return np.where(kept, gamma, 0.0)
 
     def _learner(self, number: int) -> Learner:
         return learner(self.data, self.splits[number], (self.seed, number))
@@ -92,3 +114,13 @@ class Candidates:
         descent = self.stages.take(stage, Descent, {"features": len(start)}) or Descent.of(start)
         of_start = learner(self.data, self.splits[number], (self.seed, number, crc32(name.encode())))
         return of_start.descend(start, descent, lambda now: self.stages.put(stage, now))
+
+
+def _middle(gammas: list[Floats]) -> Floats:
+    """Return the geometric mean of weights.
+
+    With few rows there are several splits, and which of many columns a descent discards varies by split: the mean of
+    descents, each without other rows, is better than one on all of them.
+    """
+    with np.errstate(divide="ignore"):  # a column without weight has none in any of them
+        return np.asarray(np.exp(np.mean(np.log(gammas), axis=0)))

@@ -25,18 +25,21 @@ from .score import CLEAR, CLEAR_LOSS, DOUBT, Found
 from .search import STARTS, Kind, Search
 from .whole import whole_fits
 
-FEW_ROWS, MORE_ROWS, MANY_ROWS = 9_000, 18_000, 36_000
-"""Rows, in all regions together, that decide between candidates, those that do where whole fits do not, and those that
-decide on the last width and C."""
+FEW_ROWS, MORE_ROWS, MOST_ROWS = 9_000, 18_000, 36_000
+"""Rows, in all regions together, that decide between candidates where whole fits help; at least and at most where they
+do not. Twice as many decide on the last width and C."""
+
+JUDGING_SHARE = 1 / 8
+"""Share of many rows that decides: a choice costs a part of the fit that it serves."""
 
 MOST_SPLITS = 3
 """Splits of more rows than a region has, as far as ``FEW_ROWS`` go: each holds out a part of its own."""
 
-ENOUGH_HELD_OUT = 3_000
-"""Held-out rows that can tell candidates apart."""
-
 WHOLE_ROWS = 10_000
 """Rows up to which whole fits decide where regions do not."""
+
+TAIL_ROWS = 36_000
+"""Rows that are looked at for heavy tails."""
 
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
@@ -70,7 +73,7 @@ class Chooser:
         self.data, self.options, self.splits, self.stages = data, options, splits, stages
         self.candidates, self.middle, self.seed = candidates, middle, seed
         # The same regions for all, or the luck of the draw would decide; they are cut by the most middling of weights.
-        self.regions = self._regions(candidates[middle][0], FEW_ROWS if len(data) <= WHOLE_ROWS else MORE_ROWS, 0)
+        self.regions = self._regions(candidates[middle][0], judging_rows(len(data)), 0)
         self.whole = len(splits) == 1 and len(data) <= WHOLE_ROWS
         self._wholes: dict[str, Found] = {}
 
@@ -123,7 +126,7 @@ class Chooser:
         return [gamma * ratio**2 for gamma in gammas]
 
     def _has_heavy_tails(self) -> bool:
-        some = np.asarray(self.data.rows.sample(MANY_ROWS), dtype=np.float64)
+        some = np.asarray(self.data.rows.sample(TAIL_ROWS), dtype=np.float64)
         deviation = deviations(self.data.rows)
         far = np.abs(some - np.median(some, axis=0)).max(axis=0)
         return bool((far > HEAVY_TAIL * deviation).any())
@@ -144,7 +147,7 @@ class Chooser:
         """Choose the width and C of the champion by more rows, where there are more."""
         if len(self.data) <= FEW_ROWS:
             return champion
-        regions = self._regions(champion.kind.gammas[0], MANY_ROWS, 1)
+        regions = self._regions(champion.kind.gammas[0], 2 * judging_rows(len(self.data)), 1)
         search = Search(self.data, regions, champion.kind, self.options.C)
         found = self._kept("refined", search, lambda: search.run([champion.found.setting]))
         return replace(champion, found=found)
@@ -213,3 +216,8 @@ class Chooser:
 def n_splits(n: int, size: int) -> int:
     """Return how many splits of so many rows ``FEW_ROWS`` pay for, where a region has up to ``size``."""
     return max(1, min(FOLDS if n <= size else MOST_SPLITS, FEW_ROWS // n))
+
+
+def judging_rows(n: int) -> int:
+    """Return how many of ``n`` rows, in all regions together, decide between candidates."""
+    return FEW_ROWS if n <= WHOLE_ROWS else int(np.clip(JUDGING_SHARE * n, MORE_ROWS, MOST_ROWS))

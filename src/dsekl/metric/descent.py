@@ -107,7 +107,7 @@ class Learner:
         while descent.step < N_STEPS:
             now = np.where(varying, np.exp(descent.log_gamma), 0.0)
             gradient = self._loss(now, self._draw(("step", descent.step)))[1]
-            descent = descent.stepped(self.data.tied(np.where(varying, gradient, 0.0)))
+            descent = descent.stepped(self.data.tied(gradient))
             if descent.step % KEPT_STEPS == 0:
                 keep(descent)
         return np.where(varying, np.exp(descent.average), 0.0)
@@ -135,14 +135,20 @@ class Learner:
         return self.learned_from[np.sort(drawn[:n_rows])], self.learned_from[np.sort(drawn[n_rows:])]
 
     def _loss(self, gamma: Floats, batch: Batch) -> tuple[float, Floats]:
-        data, scale = self.data, np.sqrt(gamma)
-        center = np.asarray(data.rows[batch[1][:1]], dtype=np.float64)
+        data, counted = self.data, np.flatnonzero(gamma)
+        scale = np.sqrt(gamma[counted])
+        center = np.asarray(data.rows[batch[1][:1]], dtype=np.float64)[:, counted]
 
         def side(part: NDArray[np.intp]) -> tuple[NDArray[np.float32], Floats, Floats]:
-            points = (np.asarray(data.rows[part], dtype=np.float64) - center) * scale
+            points = data.rows[part]
+            points = points if len(counted) == len(gamma) else points[:, counted]
+            points = (np.asarray(points, dtype=np.float64) - center) * scale
             return np.ascontiguousarray(points, dtype=np.float32), data.calm_targets[part], data.weights[part]
 
-        return neighbour_loss(*side(batch[0]), *side(batch[1]), self._workers)
+        loss, of_counted = neighbour_loss(*side(batch[0]), *side(batch[1]), self._workers)
+        gradient = np.zeros(len(gamma))
+        gradient[counted] = of_counted
+        return loss, gradient
 
 
 def learner(data: Data, held_out: NDArray[np.intp], seed: tuple[int, ...]) -> Learner:

@@ -46,7 +46,7 @@ nearest row's target, and a good wide one the error may rise."""
 
 @dataclass(frozen=True)
 class Kind:
-    """A machine but for its width and C; ``gammas`` weigh squared distances, one array for each split."""
+    """A machine but for its width and C; ``gammas`` weigh squared distances: one array a split, the model's last."""
 
     kernel_name: str
     kernel: VectorKernel

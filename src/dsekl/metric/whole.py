@@ -24,7 +24,7 @@ def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C
     """Return how a kind of machine does on the held-out rows of all splits, at one setting; a given C stays."""
     lines = [
         _held_out(data, part, kind, *kind.gamma_and_C(squared, setting, C), seed)
-        for part, squared in zip(splits, kind.gammas, strict=True)
+        for part, squared in zip(splits, kind.gammas[:-1], strict=True)
     ]
     errors, losses, weights = np.concatenate(lines, axis=1)
     return Found(*setting, errors, losses, weights)

@@ -21,8 +21,8 @@ from dsekl.kernels.kernel import NO_PARAMS
 
 from .model import Model
 
-WITNESSES = 3
-"""Points whose kernel values tell whether a kernel that is given again is the same."""
+WITNESSES = 24
+"""Points whose kernel values tell whether a kernel that is given again is the same; files before 0.2.0 have 3."""
 
 
 def from_values(kernel: Kernel, values: Values) -> Gram:
@@ -89,10 +89,10 @@ def _largest_value(gram: DenseGram | SparseGram | FourierGram) -> float:
     return float(np.abs(tile).max())
 
 
-def witness(gram: Gram) -> NDArray[np.float64]:
+def witness(gram: Gram, most: int = WITNESSES) -> NDArray[np.float64]:
     """Return the kernel values of the first few points with each other; nothing where no kernel is needed."""
     square = gram.square()
     if square is None:
         return np.empty((0, 0))
-    some = np.arange(min(WITNESSES, gram.n_terms))
+    some = np.arange(min(most, WITNESSES, gram.n_terms))
     return np.asarray(square.block(some, some), dtype=np.float64)

@@ -12,7 +12,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ def _to_values(run: Run) -> dict[str, Any]:
         values["settled"] = to_values(run.settled)
     if run.state is not None and run.monitor is not None:
         values["state"] = to_values(run.state)
-        values["monitor"] = to_values(replace(run.monitor, earlier_seconds=run.monitor.seconds))
+        values["monitor"] = to_values(run.monitor.paused())
     elif run.saved is not None:
         values |= {"state": run.saved.state, "monitor": run.saved.monitor}
     return values

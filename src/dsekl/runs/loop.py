@@ -93,7 +93,7 @@ def optimise(
             hooks.after_step()
         monitor.reason = monitor.reason or "max_epochs"
     if warn and monitor.reason == "max_epochs" and verdict is not None and verdict.goal and monitor.validation is None:
-        _warn_of_too_few_epochs(verdict, max_epochs)
+        _warn_of_too_few_epochs(verdict, max_epochs, problem)
     return solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
 
 
@@ -113,12 +113,15 @@ def _steps(solver: Solver[StateOf], problem: Problem, state: StateOf, file: Path
         raise ModelFileError(file, f"{words}. {FIX.capitalize()}") from error
 
 
-def _warn_of_too_few_epochs(verdict: Verdict, max_epochs: int) -> None:
+def _warn_of_too_few_epochs(verdict: Verdict, max_epochs: int, problem: Problem) -> None:
     finite = np.isfinite(verdict.value)
     reached = f"the {verdict.name} is {verdict.value:.3g}" if finite else "not every row has been met"
+    first = np.arange(1)
+    coarse = verdict.name == "gap" and problem.gram.block(first, first).dtype == np.float32
+    large = " Where C is large, kernel values in float32 are too coarse to come nearer: set dtype='float64'."
     warnings.warn(
         f"not converged after max_epochs={max_epochs}: {reached}, tol is {verdict.goal:.3g}. Raise max_epochs, or tol "
-        "if validation says that the model is good enough.",
+        f"if validation says that the model is good enough.{large if coarse else ''}",
         ConvergenceWarning,
         stacklevel=3,
     )

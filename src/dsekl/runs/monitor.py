@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -76,6 +76,16 @@ class Monitor:
     started: float = field(default_factory=time.perf_counter, metadata=UNSAVED)
     file: Path | None = field(default=None, metadata=UNSAVED)
     """The checkpoint that the run was taken up from."""
+
+    def paused(self) -> Monitor:
+        """Return a copy to keep of a run that was stopped."""
+        return replace(
+            self, validation=None, history=list(self.history), earlier_seconds=self.seconds, file=None
+        )  # fmt: skip
+
+    def taken_up(self) -> Monitor:
+        """Return a copy of a paused monitor that counts its seconds from now on."""
+        return replace(self, history=list(self.history), started=time.perf_counter())
 
     def check(self, state: State, validated: bool) -> None:
         """Raise ValueError where what was seen of a run does not fit its state, or whether rows were held out."""

@@ -44,7 +44,11 @@ def from_checkpoint(path: Path, identity: Identity, n_features: int, warm: bool)
 def from_last_fit(
     last: Run, identity: Identity, shape: tuple[int, ...], solver: type, roles: Mapping[str, Role]
 ) -> Run:
-    """Return the last fit's run, marked where its problem has changed; other terms or rows are refused."""
+    """Return the last fit's run, marked where its problem has changed; other terms or rows are refused.
+
+    One that was stopped before its end has its monitor still: epochs go on being counted, and a run that had come to
+    its end stays there.
+    """
     assert last.identity is not None
     if last.shape != shape:
         raise ValueError(
@@ -61,7 +65,9 @@ def from_last_fit(
             f"warm_start=True goes on from a fit that differs in {', '.join(refused)}; fit the same rows with the same "
             "settings, or set warm_start=False"
         )
-    return replace(last, identity=identity, file=None, changed=Role.PROBLEM in found.values())
+    # The same question after Ctrl-C is the same run; after a fit that has ended, and for another question, a new one.
+    monitor = None if last.monitor is None or found else last.monitor.taken_up()
+    return replace(last, identity=identity, file=None, monitor=monitor, changed=Role.PROBLEM in found.values())
 
 
 def words_after_ctrl_c(run: Run, path: Path | None, warm_start: bool) -> str:

@@ -23,8 +23,9 @@ REGION_ROWS, RIDGE_REGION_ROWS, FEWEST_REGION_ROWS = 3_000, 1_500, 1_000
 FOLDS = 5
 """Ways in which few rows are split; each holds out a part of its own."""
 
-HELD_OUT, MOST_HELD_OUT = 0.1, 0.2
-"""Share of many rows that is held out, and up to which more may be where it gives fewer than enough."""
+HELD_OUT = 0.2
+"""Share of many rows that is held out: a machine of the others is hardly worse, and fewer could not tell settings
+apart."""
 
 Places = NDArray[np.intp]
 
@@ -62,12 +63,11 @@ def region_rows(loss: Loss, n_outputs: int) -> int:
 
 
 def draw_splits(
-    n: int, size: int, rng: np.random.Generator, strata: Places | None = None, count: int | None = None, enough: int = 0
+    n: int, size: int, rng: np.random.Generator, strata: Places | None = None, count: int | None = None
 ) -> list[Places]:
     """Return the rows that each of ``count`` splits holds out; by default one of many rows, five of at most ``size``.
 
-    Every one of the ``strata`` is shared out evenly, so that no split lacks a rare class that another has. One split
-    holds out a tenth of the rows, or up to a fifth where that is not ``enough``.
+    Every one of the ``strata`` is shared out evenly, so that no split lacks a rare class that another has.
     """
     order = rng.permutation(n)
     if strata is not None:
@@ -79,9 +79,8 @@ def draw_splits(
     if count > 1:
         parts = [order[first::FOLDS] for first in range(count)]
     else:
-        share = min(MOST_HELD_OUT, max(HELD_OUT, enough / n))
         # Evenly spaced places, from a random one on.
-        counted = np.floor(np.arange(n + 1) * share + rng.uniform())
+        counted = np.floor(np.arange(n + 1) * HELD_OUT + rng.uniform())
         parts = [order[np.diff(counted) > 0]]
     return [np.sort(part) for part in parts]
 

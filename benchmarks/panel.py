@@ -1,0 +1,144 @@
+"""The panel: all defaults of dsekl against its rivals on some forty tables, three splits of each.
+
+DSEKL_DATA=... python benchmarks/panel.py measure MODEL...   # or "rivals", or "all"; cells that are there are kept
+DSEKL_DATA=... python benchmarks/panel.py publish
+
+Each cell (table, split, model) is written to results/panel.json as soon as it is measured, so that a run can be stopped
+and gone on with. dsekl's cells are measured anew by each ``measure dsekl``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from report import publish, table
+from rivals import MODELS, measure
+from scipy.stats import rankdata
+from sklearn.model_selection import train_test_split
+from tabular_data import panel_data
+
+COMMAND = "DSEKL_DATA=... python benchmarks/panel.py"
+CELLS = Path(__file__).parent / "results" / "panel.json"
+SPLITS = (0, 1, 2)
+MOST_TRAINING_ROWS, MOST_TEST_ROWS = 3_000, 5_000
+"""So that support vector machines and xRFM can take part."""
+
+OURS = "dsekl"
+CHOSEN = ("metric_", "kernel_", "scale_", "loss_")
+"""Attributes that say what the defaults chose."""
+
+NEAR = 0.1
+"""Share by which another model's error is lower where dsekl loses by much."""
+
+Cells = dict[str, dict[str, dict[str, dict[str, Any]]]]
+
+
+def split(X: Any, y: Any, regression: bool, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return training and test rows: a quarter for the test, at most so many of each."""
+    n = len(X)
+    strata = None if regression else y
+    n_test = min(MOST_TEST_ROWS, n // 4)
+    n_train = min(MOST_TRAINING_ROWS, n - n_test)
+    train, test = train_test_split(
+        np.arange(n), train_size=n_train, test_size=n_test, random_state=seed, stratify=strata
+    )
+    return (X[train], y[train]), (X[test], y[test])
+
+
+def read_cells() -> Cells:
+    return json.loads(CELLS.read_text()) if CELLS.exists() else {}
+
+
+def keep(name: str, label: str, seed: int, cell: dict[str, Any]) -> None:
+    """Write one more cell; other processes may have written theirs meanwhile."""
+    cells = read_cells()
+    cells.setdefault(name, {}).setdefault(label, {})[str(seed)] = cell
+    draft = CELLS.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n")
+    draft.replace(CELLS)
+
+
+def measure_cells(labels: list[str]) -> None:
+    tables = panel_data()
+    tables["mnist"] = tables.pop("mnist")  # it takes longest, for boosting above all
+    for seed in SPLITS:
+        for name, (regression, X, y) in tables.items():
+            data = split(np.asarray(X, dtype=np.float32), y, regression, seed)
+            for label in labels:
+                known = read_cells().get(name, {}).get(label, {})
+                if label != OURS and str(seed) in known:
+                    continue
+                model, busy = MODELS[label](regression, seed), process_time()
+                error, seconds = measure(model, *data, regression)
+                cell = {"error": error, "seconds": round(seconds, 3), "cpu": round(process_time() - busy, 2)}
+                if label == OURS:
+                    cell["chosen"] = (
+                        f"{model.metric_}, {model.kernel_}, {model.scale_}, {model.loss_}"
+                        if hasattr(model, "metric_")
+                        else "not learned"
+                    )
+                keep(name, label, seed, cell)
+                print("  ", name, label, seed, cell, flush=True)
+
+
+def means(cells: Cells, figure: str) -> dict[str, dict[str, float]]:
+    """Return a figure's mean over the splits that all models have, of each table and model."""
+    found = {}
+    for name, models in cells.items():
+        shared = set.intersection(*(set(models.get(label, {})) for label in MODELS))
+        if shared:
+            found[name] = {m: float(np.mean([models[m][seed][figure] for seed in sorted(shared)])) for m in MODELS}
+    return found
+
+
+def lines_of(errors: dict[str, dict[str, float]]) -> list[list[str]]:
+    """Return the table's lines: errors, the lowest in bold, then wins and mean ranks."""
+    lines = []
+    wins, ranks = dict.fromkeys(MODELS, 0.0), []
+    for name, found in errors.items():
+        lowest = min(found.values())
+        best = [label for label in MODELS if found[label] <= lowest + 1e-9]
+        for label in best:
+            wins[label] += 1 / len(best)
+        ranks.append(rankdata([round(found[m], 9) for m in MODELS], method="min"))
+        lines.append([name, *(f"**{100 * found[m]:.2f}**" if m in best else f"{100 * found[m]:.2f}" for m in MODELS)])
+    lines.append(["wins (ties shared)", *(f"{wins[m]:.1f}" for m in MODELS)])
+    lines.append(["mean rank", *(f"{rank:.2f}" for rank in np.mean(ranks, axis=0))])
+    return lines
+
+
+def publish_all() -> None:
+    cells = read_cells()
+    errors = means(cells, "error")
+    n_splits = min(len(models[label]) for models in cells.values() for label in MODELS if label in models)
+    chosen = Counter(cell["chosen"] for models in cells.values() for cell in models[OURS].values())
+    behind = [name for name, found in errors.items() if min(found.values()) < (1 - NEAR) * found[OURS]]
+    publish(
+        "Tables", COMMAND + " measure all; python benchmarks/panel.py publish",
+        "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation), mean over "
+        f"the same splits for all models (at least {n_splits}), at most {MOST_TRAINING_ROWS:,} training and "
+        f"{MOST_TEST_ROWS:,} test rows.\n\n" + table(["data", *MODELS], lines_of(errors))
+        + f"\n\nBehind the best by more than a tenth: {', '.join(behind) or 'none'}.",
+    )  # fmt: skip
+    publish(
+        "What the defaults chose", COMMAND + " measure dsekl; python benchmarks/panel.py publish",
+        "Weights, kernel, scale of columns and loss of each fit of the table above.\n\n"
+        + table(["chosen", "fits"], [[name, count] for name, count in chosen.most_common()]),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    if sys.argv[1:2] == ["measure"]:
+        wanted = [n for n in MODELS if n in sys.argv[2:] or "all" in sys.argv or ("rivals" in sys.argv and n != OURS)]
+        measure_cells(wanted)
+    else:
+        publish_all()

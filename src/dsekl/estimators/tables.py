@@ -21,6 +21,7 @@ from dsekl.data.frames import ArrayFrame, FrameTable, Kind, is_frame, kinds
 from dsekl.data.layout import Layout
 from dsekl.data.recipe import Recipe
 from dsekl.data.target import Target
+from dsekl.rows import mapping_of
 
 FROM_TYPES = "from_dtype"
 
@@ -34,7 +35,8 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
     """Return training rows as numbers and give the estimator their encoder; None where X needs none."""
     for name in ("encoder_", "feature_names_in_"):
         vars(estimator).pop(name, None)
-    table = _table(X)
+    plain = isinstance(estimator.categorical_features, str) and not is_frame(X) and not _may_have_gaps(X)
+    table = None if plain else _table(X)
     if table is None:
         return None
     categorical = _categorical(estimator.categorical_features, table.names)
@@ -172,6 +174,8 @@ def _table(X: Any) -> Table | None:
                 "X has columns of several levels (a MultiIndex); make texts of them, e.g. with "
                 "X.columns = ['_'.join(map(str, names)) for names in X.columns]"
             )
+        if not all(isinstance(name, str) for name in X.columns) and _is_plain(X):
+            return None
         return FrameTable(X)
     if isinstance(X, list | tuple):
         try:
@@ -181,6 +185,24 @@ def _table(X: Any) -> Table | None:
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[0] and X.shape[1] and X.dtype.kind in "biufO":
         return ArrayFrame(X)
     return None
+
+
+def _may_have_gaps(X: Any) -> bool:
+    """Tell whether something that is no frame may have missing values; large mapped files have none."""
+    if not isinstance(X, np.ndarray | list | tuple) or (isinstance(X, np.ndarray) and mapping_of(X) is not None):
+        return False
+    try:
+        values = np.asarray(X) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False  # scikit-learn has words for it
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
+
+
+def _is_plain(X: Any) -> bool:
+    """Tell whether a frame is one of numbers without gaps, whatever its columns are called."""
+    values = X.to_numpy()
+    return values.dtype.kind in "biuf" and not np.isnan(values.astype(np.float64)).any()
 
 
 def _has_gaps(table: Table) -> bool:

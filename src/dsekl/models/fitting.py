@@ -103,7 +103,9 @@ def _solved(machine: Machine, examples: Examples, run: Run) -> tuple[Fitted, Row
         if isinstance(state, DualState) and state.newcomers is not None and state.newcomers_F is not None:
             rows = state.newcomers
             return Unseen(state.newcomers_F, examples.targets[rows], examples.weights[rows], examples.places[rows])
-        return settled.unseen or CrossFit(solve, machine, counted.plain(), settled, run.seed, run.stopping)
+        return settled.unseen or CrossFit(
+            solve, machine, counted.plain().for_search(sparse=True), settled, run.seed, run.stopping
+        )
 
     def fitted() -> Fitted:
         coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef

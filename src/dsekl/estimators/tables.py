@@ -193,7 +193,7 @@ def _may_have_gaps(X: Any) -> bool:
         return False
     try:
         values = np.asarray(X) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False  # scikit-learn has words for it
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())

@@ -77,7 +77,7 @@ class Examples:
         kinds = (DenseRows, CsrRows) if sparse else DenseRows
         if not isinstance(self.rows, kinds) or len(self) * self.rows.n_features > MOST_ENTRIES:
             return self
-        X = np.asarray(self.rows.dense(slice(None)))
+        X = self.rows[:] if isinstance(self.rows, DenseRows) else self.rows.dense(slice(None))
         keys = _keys(X)
         order = np.lexsort((self.weights, *self.targets.T, keys))
         X, keys = X[order], keys[order]

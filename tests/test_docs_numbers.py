@@ -159,7 +159,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/models", rf"in at most {N} rows\.", machine.SCALE_ROWS),
     ("design/models", rf"in at most {N} tries", compaction.TRIES),
     ("design/estimators", rf"`SHARED` has {N} parameters", len(parameters.SHARED)),
-    ("design/estimators", rf"so each has {N}\.", len(inspect.signature(DSEKLRegressor).parameters)),
+    ("design/estimators", rf"and has {N}\.", len(inspect.signature(DSEKLClassifier).parameters)),
     ("design/estimators", rf"and {N} parameters should", len(inspect.signature(DSEKLClassifier).parameters)),
     ("design/estimators", rf"The budget is {N} megabytes", DEFAULTS["memory_budget"]),
     ("design/persistence", rf"kernel values of {N} points", storage.WITNESSES),

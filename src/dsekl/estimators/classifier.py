@@ -39,8 +39,8 @@ def _knows_probabilities(estimator: DSEKLClassifier) -> bool:
 class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
-    ``f(x) = sum_j k(x, x_j) dual_coef_j`` over all training points x_j; the class is the sign of f, or the largest
-    of one f per class.
+    ``f(x) = sum_j k(x, x_j) dual_coef_j + intercept_ + <trend_, x>`` over all training points x_j; the class is the
+    sign of f, or the largest of one f per class.
 
     Parameters
     ----------
@@ -73,6 +73,14 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns of X that are categories: those of a frame whose type is category or text, or names, places or a mask
         of columns. None takes all columns for numbers.
+    fit_intercept : "auto" or bool, default="auto"
+        Whether f has an intercept. It is penalised, as one more term of the kernel's size. "auto" lets held-out rows
+        choose together with a learned gamma; elsewhere it is True for dual ascent with the dot-product kernels
+        ("linear", "poly", "sigmoid"), whose f would be 0 at the origin.
+    trend : "auto" or bool, default="auto"
+        Whether f has a linear part beside the kernel's, so that it goes on where there are no training points. It is
+        penalised, for columns in their own units. "auto" lets held-out rows choose together with a learned gamma and
+        an intercept, and is False elsewhere. For rows of numbers.
     max_epochs : int, default=100
         Maximum number of epochs.
     tol : float or None, default=None
@@ -123,6 +131,10 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_support, n_outputs)
         Coefficients of the terms in the model, zeros left out.
+    intercept_ : array of shape (n_outputs,)
+        0 without an intercept.
+    trend_ : array of shape (n_features, n_outputs)
+        The slopes of the linear part, if there is one: of the columns of X, or of the columns on their ``scale_``.
     support_ : array of shape (n_support,)
         Their rows in the training data (empirical expansion only).
     n_support_ : array of shape (n_classes,)

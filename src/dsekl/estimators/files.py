@@ -169,7 +169,9 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
             fitted["_late"] = Late(Known(fitted.pop(name)))
     if "_late" not in fitted and isinstance(estimator, DSEKLClassifier) and estimator._has_odds(fitted["loss_"]):
         fitted["_late"] = Late(Known(natural()))
-    model = Model(gram, fitted["dual_coef_"])
+    # Classifiers of 0.1.0 have no intercept.
+    intercept = fitted.setdefault("intercept_", np.zeros(fitted["dual_coef_"].shape[1]))
+    model = Model(gram, fitted["dual_coef_"], np.atleast_1d(intercept), fitted.get("trend_"))
     storage.check_sizes(model, fitted.get("gamma_"))
     estimator._set({**fitted, "model_": model})
     if columns is not None:

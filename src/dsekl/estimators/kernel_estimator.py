@@ -46,6 +46,7 @@ OF_ONE_FIT = (
     "scale_",
     "feature_importances_",
     "metric_",
+    "trend_",
     "support_",
     "n_support_",
     "gamma_",
@@ -88,7 +89,10 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
-            return self._attributes(unit.fitted(fitted), unit.size)
+            found = self._attributes(unit.fitted(fitted), unit.size)
+            if not self._decides and y.ndim == 1:
+                found["intercept_"] = float(found["intercept_"][0])
+            return found
 
         machine = self._machine(loss, unit)
         run = self._begin(machine, examples)
@@ -137,9 +141,17 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self.dtype,
             self.kernel_tol,
             self.memory_budget * MEGABYTE,
+            self._intercept_of(self.fit_intercept),
+            None if isinstance(self.trend, str) else bool(self.trend),
             vars(self).get("feature_names_in_") if encoder is None else np.array(encoder.features, dtype=object),
             self._groups if encoder is None else encoder.groups,
         )
+
+    def _intercept_of(self, asked: bool | str) -> bool | None:
+        """Return whether an intercept is fitted together with f; None where that is to be chosen."""
+        if not self._decides and isinstance(expansions.resolve(self.expansion), expansions.RandomFourier):
+            return False  # the constant that is taken off the targets is all there is
+        return None if isinstance(asked, str) else bool(asked)
 
     def _begin(self, machine: Machine, examples: Examples) -> Run:
         """Return the run that a fit goes on with, or a new one."""
@@ -206,6 +218,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "gamma_": settled.gamma,
             "metric_": settled.metric,
             "scale_": chosen_scale if settled.metric is not None else None,
+            "trend_": fitted.model.trend,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
             "validation_rows_": fitted.validation_rows,
@@ -215,6 +228,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "loss_": used,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
+            "intercept_": fitted.model.intercept,
             "C_": fitted.C,
             **{name: value for name, value in optional.items() if value is not None},
             **self._importances(fitted.importances),

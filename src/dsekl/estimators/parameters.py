@@ -51,6 +51,8 @@ SHARED: dict[str, Parameter] = {
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
     "categorical_features": Parameter("from_dtype", Role.TERMS, ["array-like", StrOptions({"from_dtype"}), None]),
+    "fit_intercept": Parameter("auto", Role.PROBLEM, ["boolean", StrOptions({"auto"})]),
+    "trend": Parameter("auto", Role.PROBLEM, ["boolean", StrOptions({"auto"})]),
     "max_epochs": Parameter(100, Role.EFFORT, [COUNT]),
     "tol": Parameter(None, Role.COURSE, [AT_LEAST_0, None]),
     "early_stopping": Parameter(False, Role.TERMS, ["boolean"]),

@@ -1,4 +1,4 @@
-"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, width and C that go with it.
+"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, plane, width and C that go with it.
 
 ``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
 beside them, and ``choice`` lets held-out rows decide between the candidates, and on all the rest. ``learn`` is the
@@ -21,9 +21,10 @@ from dsekl.search.regions import Places
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import Chooser, n_splits
 from .data import Data, Options, Stages
+from .planes import NOTHING, Beside, with_plane
 from .scales import deviations
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Fold", "Options", "Stages", "learn"]
+__all__ = ["FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Fold", "Options", "Stages", "learn", "with_plane"]
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,7 @@ class Choice:
     kernel: str
     loss: str
     reshaping: Reshaping | None
+    beside: Beside
     error: float
     folds: list[Fold]
 
@@ -65,7 +67,8 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         )
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
-        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan, [])
+        gamma = np.ones(data.rows.n_features)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, [])
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count)
@@ -79,5 +82,6 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         for part, squared in zip(splits, kind.gammas[:-1], strict=True)
     ]
     return Choice(
-        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error, folds
-    )
+        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, kind.beside,
+        champion.found.error, folds,
+    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -14,6 +14,8 @@ from dsekl.kernels import VectorKernel
 from dsekl.losses import Loss
 from dsekl.rows import DenseRows
 from dsekl.workers import Workers
+
+from .planes import NOTHING, Beside
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +81,8 @@ class Options:
     C: float | None = None
     reshape: bool = False
     """Whether columns may be reshaped."""
+    beside: Sequence[Beside] = (NOTHING,)
+    """What may stand beside the kernel, the usual first."""
 
     @property
     def kernel(self) -> str:

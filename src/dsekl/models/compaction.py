@@ -67,20 +67,20 @@ class _Original:
 
     @cached_property
     def f(self) -> Floats:
-        """f at the model's points."""
+        """The sum over the terms at the model's points; what stands beside it stays as it is."""
         return self.gram.product(slice(None), slice(None), self.coef)
 
     @cached_property
     def beyond(self) -> Floats:
-        """f at the further rows."""
-        return self.f[:0] if self.rows is None else self.model.evaluate(self.rows, self.workers, self.budget)
+        """The sum over the terms at the further rows."""
+        return self.f[:0] if self.rows is None else self.model.evaluate_terms(self.rows, self.workers, self.budget)
 
     def change(self, coef: Floats) -> Floats:
         """Return how other coefficients change f wherever it is measured."""
         inside = self.gram.product(slice(None), slice(None), coef - self.coef)
         if self.rows is None:
             return inside
-        beyond = self.model.restricted(coef)[0].evaluate(self.rows, self.workers, self.budget)
+        beyond = self.model.restricted(coef)[0].evaluate_terms(self.rows, self.workers, self.budget)
         return np.concatenate([inside, beyond - self.beyond])
 
     def largest_change(self, coef: Floats) -> float:
@@ -165,6 +165,8 @@ def _cost(
         "norm_of_change": float(norms.max(initial=0.0)),
     }
     if decide is not None:
-        f = np.concatenate([original.f, original.beyond])
+        f = original.f + original.model.beside_terms()
+        if original.rows is not None:
+            f = np.concatenate([f, original.beyond + original.model.beside(original.rows)])
         cost["changed_decisions"] = float((decide(f) != decide(f + change)).mean()) if len(f) else 0.0
     return cost

@@ -184,6 +184,7 @@ def _check_settled(machine: Machine, settled: Settled, examples: Examples) -> No
         if found is not None and (part is not None or found not in known):
             wanted = f"one of {', '.join(known)}" if part is None else repr(part)
             raise ValueError(f"what was settled has {found!r}, and the machine has {wanted}")
+    _check_beside(machine, settled)
     C = 1.0 if machine.C is None else machine.C
     if C != settled.C and not (machine.C is None and settled.metric is not None):
         raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")
@@ -192,3 +193,15 @@ def _check_settled(machine: Machine, settled: Settled, examples: Examples) -> No
     given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma
     if settled.gamma is not None and not np.array_equal(settled.gamma, np.asarray(given)):
         raise ValueError(f"what was settled's gamma is {settled.gamma!r}, and gamma={machine.gamma!r}")
+
+
+def _check_beside(machine: Machine, settled: Settled) -> None:
+    """Raise ValueError where what stands beside the kernel was not asked for, and could not have been chosen."""
+    usual = machine.usual_beside
+    for name, found, asked, wanted in (
+        ("intercept", settled.intercept, machine.intercept, usual.intercept),
+        ("trend", settled.trend, machine.trend, usual.trend),
+    ):
+        chosen = asked is None and settled.metric is not None
+        if not chosen and found is not wanted:
+            raise ValueError(f"what was settled has {name}={found!r}, and the machine has {asked!r}")

@@ -77,7 +77,9 @@ def _exchanged(
     model: Model, gram: Any, rows: NumberRows, chosen: NDArray[np.intp], others: NDArray[np.intp], workers: Workers
 ) -> Floats:
     """Return the features' effects by an exchange of their parts of the distance."""
-    points, centres = gram.placement.dense(rows.dense(chosen)), gram.col_points.data
+    raw = rows.dense(chosen)
+    points, centres = gram.placement.dense(raw), gram.col_points.data
+    slopes = None if model.trend is None else (model.columns(raw), model.trend)
     part, profile, params = PARTS[gram.kernel.pairwise], gram.kernel.profile(), gram.kernel.params()
     coef = model.coef.astype(points.dtype)
     moves = np.flatnonzero((points != points[0]).any(axis=0))
@@ -93,11 +95,17 @@ def _exchanged(
 
         f = value(np.array(pairwise))
 
-        def effect(d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f) -> float:
+        def effect(
+            d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f, piece: Any = piece
+        ) -> float:
             tile = pairwise - part(x[:, d, None], centres[None, :, d]) + part(new[:, d, None], centres[None, :, d])
             if gram.kernel.pairwise is not Pairwise.DOT:
                 np.maximum(tile, 0, out=tile)  # rounding
-            return float(((value(tile) - f) ** 2).sum(dtype=np.float64))
+            change = value(tile) - f
+            if slopes is not None:
+                columns, trend = slopes
+                change = change + (columns[others[piece], d] - columns[piece, d])[:, None] * trend[d]
+            return float((change**2).sum(dtype=np.float64))
 
         effects[moves] += workers.map(effect, moves.tolist())
     return effects

@@ -57,6 +57,9 @@ class Settled:
     """The name of the columns' scale, where they are reshaped, and the reshaping's knots and values."""
     knots: Knots | None = None
     values: Knots | None = None
+    intercept: bool = False
+    trend: bool = False
+    """Whether there is an intercept, and a trend, beside the kernel."""
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
     unseen: Unseen | None = None

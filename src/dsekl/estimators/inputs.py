@@ -42,6 +42,7 @@ from dsekl.rows import (
     store,
 )
 
+from . import tables
 from .misleading import refuse_misleading
 
 FLOATS = (np.float64, np.float32)
@@ -83,7 +84,10 @@ def training_data(
             raise ValueError(f"X has shape {square.shape}; kernel='precomputed' needs the square kernel matrix to fit")
         rows = SquareRows(square)
     else:
-        rows = numbers = _numbers(estimator, kernel, X, ensure_min_samples=2)
+        known = tables.learned(estimator, X)
+        rows = numbers = (
+            _numbers(estimator, kernel, X, ensure_min_samples=2) if known is None else _encoded(kernel, known)
+        )
         _refuse_tiny(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)
@@ -99,7 +103,16 @@ def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
         return ObjectRows(_objects(X))
     if kernel.pairwise is Pairwise.PRECOMPUTED:
         return CrossRows(validate_data(estimator, X, accept_sparse=False, dtype=FLOATS, reset=False))
-    return _numbers(estimator, kernel, X, reset=False)
+    known = tables.encoded(estimator, X)
+    return _numbers(estimator, kernel, X, reset=False) if known is None else _encoded(kernel, known)
+
+
+def _encoded(kernel: Kernel, values: NDArray[np.float64]) -> NumberRows:
+    """Return encoded rows, which have been checked."""
+    rows = ArrayRows(values)
+    if kernel.pairwise is Pairwise.CHI_SQUARED:
+        _refuse_negative(rows)
+    return rows
 
 
 def labels(y: ArrayLike) -> NDArray[Any]:
@@ -174,7 +187,7 @@ def stream_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.f
     """Return one weight per row of a batch of a stream; all of them may be 0."""
     if sample_weight is None:
         return np.ones(n_rows)
-    given = np.full(n_rows, sample_weight) if np.ndim(sample_weight) == 0 else sample_weight
+    given = np.full(n_rows, float(sample_weight)) if isinstance(sample_weight, Real) else sample_weight
     weights = np.asarray(check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight"))
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
@@ -185,6 +198,12 @@ def stream_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.f
     if weights.max() > HEAVIEST:
         raise ValueError(f"sample_weight holds {weights.max():.3g} as its largest; divide the weights by a constant")
     return weights
+
+
+def refuse_no_weight(weights: NDArray[np.float64]) -> None:
+    """Refuse a fit to rows that all count nothing; in a stream, further ones may come."""
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
 
 
 def refuse_unusable(estimator: BaseEstimator, kernel: Kernel, X: NDArray[np.float64]) -> None:

@@ -129,6 +129,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, OnlineEstimator):
             raise ValueError(f"{type(self).__name__}.fit requires y to be passed, but the target y is None")
         self.__dict__.pop("learner_", None)
         rows, labels, weights = self._checked(X, y, sample_weight, reset=True)
+        inputs.refuse_no_weight(weights)
         self._announce(labels[weights > 0])
         counted = np.flatnonzero(weights > 0)
         order = counted[self._shuffled(len(counted))]

@@ -42,6 +42,9 @@ WHOLE_ROWS = 10_000
 TAIL_ROWS = 36_000
 """Rows that are looked at for heavy tails."""
 
+WEIGHTS_SHARE = 0.7
+"""Share of a choice's time that goes to the weights, as a bar is told."""
+
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
 
@@ -86,19 +89,22 @@ class Chooser:
         steps: list[Callable[[Champion], Champion]] = [
             self._kernels, self._reshapings, self._losses, self._planes, self._refined
         ]  # fmt: skip
-        champion = self._weights()
+        champion = self._weights(lambda done: advance(WEIGHTS_SHARE * done))
         for done, step in enumerate(steps):
-            advance((done + 1) / (len(steps) + 1))
+            advance(WEIGHTS_SHARE + (1 - WEIGHTS_SHARE) * done / len(steps))
             champion = step(champion)
         return champion
 
-    def _weights(self) -> Champion:
+    def _weights(self, advance: Callable[[float], None]) -> Champion:
         options = self.options
         kernel, loss = options.kernels[options.kernel], options.losses[options.loss]
         # Many rows cannot be overfitted by one weight per column, so that the simpler weights have no claim.
         doubt = DOUBT if len(self.data) <= WHOLE_ROWS else 0.0
         champion: Champion | None = None
-        for name, gammas in self.candidates.items():
+        for done, (name, gammas) in enumerate(self.candidates.items()):
+            advance(done / len(self.candidates))
+            if champion is not None and self.data.deadline.passed:
+                break
             kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas, options.beside[0])
             found = self._searched(name, kind, STARTS if champion is None else [champion.found.setting, *STARTS])
             challenger = Champion(kind, name, found)
@@ -153,6 +159,8 @@ class Chooser:
         """Let an intercept, and a trend with it, challenge the kernel alone."""
         first = champion
         for beside in self.options.beside[1:]:
+            if self.data.deadline.passed:
+                break
             kind = replace(first.kind, beside=beside)
             challenger = replace(first, kind=kind)
             if self._one_region or self.whole:
@@ -210,7 +218,7 @@ class Chooser:
 
     def _refined(self, champion: Champion) -> Champion:
         """Choose the width and C of the champion by more rows, where there are more."""
-        if len(self.data) <= FEW_ROWS:
+        if len(self.data) <= FEW_ROWS or self.data.deadline.passed:
             return champion
         regions = self._regions(champion.kind.gammas[0], 2 * judging_rows(len(self.data)), 1)
         search = Search(self.data, regions, champion.kind, self.options.C)
@@ -219,6 +227,8 @@ class Chooser:
 
     def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
         """Return the challenger of another kind if it clearly beats the champion, else the champion."""
+        if self.data.deadline.passed:
+            return champion
         starts = [*self._starts(champion), *further]
         found = self._searched(champion.weights, kind, starts, against=champion.found)
         challenger = Champion(kind, champion.weights, found)
@@ -245,7 +255,7 @@ class Chooser:
         """Tell whether the challenger is better by so many standard errors of the difference."""
         robust = self.data.classes is None
         new, old = challenger.found, champion.found
-        if self.whole and not new.gain_over(old, robust).decided:
+        if self.whole and not new.gain_over(old, robust).decided and not self.data.deadline.passed:
             new, old = self._whole(challenger), self._whole(champion)
         gain = new.gain_over(old, robust)
         if challenger.kind.loss_name != champion.kind.loss_name:

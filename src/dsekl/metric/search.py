@@ -113,12 +113,13 @@ class Search:
             gain = best.gain_over(against, robust=self.data.classes is None)
             if gain.mean < -DECIDED * gain.standard_error and best.rank > HOPELESS * against.rank:
                 return best
-        while True:
+        while not self.data.deadline.passed:
             self._try(self.lattice.near(best.setting))
             winner = self._best()
             if winner is best:
-                return best
+                break
             best = winner
+        return best
 
     def at(self, setting: Setting) -> Found:
         """Return what the held-out rows say of one setting."""

@@ -47,7 +47,7 @@ def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float,
     for _ in range(MOST_EPOCHS):
         for _ in solver.epoch(problem, state):
             pass
-        if solver.judge(problem, state).met:
+        if data.deadline.passed or solver.judge(problem, state).met:
             break
     coef = solver.coefficients(problem, state)
     f = matrix.at(data.rows.take(held_out)).product(slice(None), slice(None), coef)

@@ -23,7 +23,7 @@ from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
 from dsekl.losses import EpsilonInsensitive
 from dsekl.rows import Rows
-from dsekl.runs import Monitor, optimise
+from dsekl.runs import Course, Monitor, Progress, optimise
 from dsekl.solvers import DualAscent, Problem
 from dsekl.workers import ALONE, Workers
 
@@ -146,7 +146,8 @@ def _within_tube(original: _Original, tube: float, verbose: bool | int | str) ->
     solver = DualAscent(grow=False, shrink=False)
     state = solver.start(problem, np.random.default_rng(0))
     state.coef, state.F = coef.copy(), f.copy()
-    return optimise(solver, problem, state, Monitor(), MAX_EPOCHS, verbose, warn=False)
+    with Progress(verbose, label="compact") as progress:
+        return optimise(solver, problem, state, Monitor(), MAX_EPOCHS, warn=False, course=Course(progress))
 
 
 def _cost(

@@ -25,11 +25,7 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
-<<<<<<< HEAD
-from . import online_files
-=======
-from . import tables
->>>>>>> main
+from . import online_files, tables
 from .classifier import DSEKLClassifier
 from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
 from .late import Known, Late

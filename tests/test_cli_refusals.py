@@ -102,7 +102,6 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
         (["info", "none.dsekl"], "none.dsekl: there is no such file"),
         (["predict", ".", "test.csv"], ".: is a folder; give a file"),
         (["predict", "train.csv", "test.csv"], "train.csv: not a dsekl file, or corrupted"),
-        (["predict", "m.dsekl", "test.csv", "--proba"], "--proba: m.dsekl has loss='hinge'.*--loss logistic"),
         (["predict", "m.dsekl", "test.csv", "--json"], "--json: .* with --output"),
         (["predict", "m.dsekl", "test.csv", "--keep", "mood"], "there is no column 'mood'"),
         (["predict", "m.dsekl", "."], "is a folder"),

@@ -111,14 +111,6 @@ def test_probabilities_are_calibrated() -> None:
     assert np.abs(model.predict_proba(X)[:, 1] - truth).mean() < 0.05
 
 
-def test_only_the_logistic_loss_has_probabilities(moons: Any) -> None:
-    model = DSEKLClassifier(loss="hinge").fit(*moons)
-    assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError) as caught:
-        _ = model.predict_proba
-    assert "loss='logistic'" in str(caught.value.__cause__)
-
-
 def test_quantiles_cover_their_share() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (1500, 1))
@@ -219,7 +211,7 @@ def test_predictions_do_not_depend_on_the_batch_or_the_threads(moons: Any) -> No
 def test_a_fitted_model_holds_the_support_and_nothing_more() -> None:
     X, y = xor(2000, seed=0)
     model = DSEKLClassifier(gamma=1.0, solver="shared_memory", max_epochs=3, tol=0.0, dtype="float32", random_state=0)
-    model.fit(X, y)
+    model.fit(X, y).predict_proba(X[:1])  # until then it keeps X
     assert len(model.support_) == len(model.dual_coef_) == model.model_.n_terms
     assert np.all(model.dual_coef_.any(axis=1))
     np.testing.assert_array_equal(model.n_support_, np.unique(y[model.support_], return_counts=True)[1])

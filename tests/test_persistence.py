@@ -219,7 +219,7 @@ def test_pickle_joblib_and_skops_return_the_same_model(name: str, tmp_path: Path
     joblib.dump(model, tmp_path / "m")
     dumped = skops.io.dumps(model)
     trusted = skops.io.get_untrusted_types(data=dumped)
-    assert all(kind.startswith("dsekl.") or kind == "scipy.sparse._csr.csr_array" for kind in trusted)
+    assert all(kind.startswith(("dsekl.", "scipy.sparse._csr.csr_")) for kind in trusted)
     for copy in (
         pickle.loads(pickle.dumps(model)),
         joblib.load(tmp_path / "m"),

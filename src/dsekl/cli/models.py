@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsekl.data.compression import opened
 from dsekl.data.errors import DataFileError
 from dsekl.data.recipe import Recipe
+from dsekl.data.sparse_encoding import SparseEncoder
 from dsekl.data.table import Features
 
 from .console import UsageError
@@ -50,28 +51,33 @@ def new_estimator(recipe: Recipe, loss: str | None, settings: dict[str, Any]) ->
 
 def fitted(unfitted: DSEKLClassifier | DSEKLRegressor, recipe: Recipe, X: Features, y: NDArray[Any]) -> FittedModel:
     """Fit an estimator to encoded rows and the codes or numbers of their targets."""
+    unfitted._groups = None if isinstance(recipe.encoder, SparseEncoder) else recipe.encoder.groups
     return cast("FittedModel", unfitted.fit(X, recipe.target.decoded(y)))
 
 
 def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None:
-    """Return the probability of each class, None for a model without."""
+    """Return the probability of each class, None for a model without, or that would take long to have them."""
+    late = vars(model).get("_late")
     predict_proba = getattr(model, "predict_proba", None)
-    return None if predict_proba is None else np.asarray(predict_proba(X))
+    return None if predict_proba is None or late is None or not late.cheap else np.asarray(predict_proba(X))
 
 
 def read_model(path: Path) -> tuple[FittedModel, Recipe]:
     """Return the model and the recipe in a model file."""
     from dsekl.estimators.files import read
+    from dsekl.estimators.tables import detach
 
     check_readable(path)
     saved = read(path)
-    if saved.table is None:
+    recipe = detach(saved.estimator)
+    if recipe is None and saved.table is None:
         raise UsageError(
             f"{path}: was saved from Python, without the columns of a table; use dsekl.load in Python, or make the "
-            "model with 'dsekl fit'"
+            "model with 'dsekl fit', or fit a frame"
         )
-    recipe = Recipe.from_dict(saved.table, path)
-    _check_fit(path, saved.estimator, recipe)
+    if recipe is None:
+        recipe = Recipe.from_dict(saved.table, path)
+        _check_fit(path, saved.estimator, recipe)
     return cast("FittedModel", saved.estimator), recipe
 
 

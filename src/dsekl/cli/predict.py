@@ -57,9 +57,13 @@ def predict(
         o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
     fitted, recipe = read_model(model)
+    if proba and not recipe.target.classes:
+        raise UsageError(f"--proba: {model} is a regressor and has no probabilities; leave it out")
     if proba and not hasattr(fitted, "predict_proba"):
-        loss = vars(fitted).get("loss_", fitted.loss)  # models of 0.1.0 have the one that was named
-        raise UsageError(f"--proba: {model} has loss={loss!r} and no probabilities; fit with --loss logistic")
+        raise UsageError(
+            f"--proba: {model} has no probabilities, which fits by sampling do not give for many rows; fit with "
+            "--solver dual or --loss logistic"
+        )
     if decision and not recipe.target.classes:
         raise UsageError(f"--decision: {model} is a regressor and has no decision values; leave it out")
     fitted.set_params(n_jobs=jobs)

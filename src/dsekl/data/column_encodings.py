@@ -1,7 +1,8 @@
 """The encoding of one column, and how it is learned.
 
 A numeric column is one feature: missing values are imputed by the median of the training rows and, where training rows
-had any, a second feature is their missing-value indicator. A categorical column is one-hot encoded.
+had any, a second feature is their missing-value indicator. A categorical column is one-hot encoded; an ordered category
+is one feature. Dates and times are in ``date_columns``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import saved_values as saved_value
+from .date_columns import DateColumn
 from .errors import quoted
 from .field_values import Numbers
 from .messages import Message
@@ -24,6 +26,14 @@ MIN_FREQUENCY = 2
 MOST_COUNTED_CATEGORIES = 100_000
 MOST_COUNTED_CHARACTERS = 2**24
 """A column with more categories, or longer ones, cannot be counted in bounded memory, and is left out."""
+
+MOST_LEVELS_OF_TEXT = 50
+FREE_TEXT = (
+    "it holds free texts, which are no categories; make numbers of them, e.g. with skrub.TextEncoder, or "
+    "sklearn.decomposition.TruncatedSVD(30).fit_transform(sklearn.feature_extraction.text.TfidfVectorizer()"
+    ".fit_transform(X[{name!r}]))"
+)
+"""Columns with more different values than this, mostly with spaces and mostly once, are left to the user."""
 
 LARGEST = 1e150
 """Squares of larger numbers overflow."""
@@ -42,6 +52,11 @@ class NumericColumn:
     @property
     def features(self) -> list[str]:
         return [self.name, f"{self.name} missing"] if self.missing else [self.name]
+
+    @property
+    def groups(self) -> list[int]:
+        """Which features share a weight: none."""
+        return [0, 1] if self.missing else [0]
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
@@ -82,6 +97,11 @@ class CategoricalColumn:
         names = [f"{self.name} = {category}" for category in self.categories]
         return names + [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other
 
+    @property
+    def groups(self) -> list[int]:
+        """Which features share a weight: all, so that a rare category has none of its own."""
+        return [0] * len(self.features)
+
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
         unknown = -1
@@ -100,8 +120,57 @@ class CategoricalColumn:
         }  # fmt: skip
 
 
-def column_from_dict(saved: object, place: str) -> NumericColumn | CategoricalColumn:
+@dataclass(frozen=True)
+class OrderedColumn:
+    """An ordered category: the place of its level from 0 to 1, and an indicator of missing values if ``missing``.
+
+    A missing or unknown level is in the middle.
+    """
+
+    name: str
+    levels: list[str]
+    missing: bool
+
+    @property
+    def features(self) -> list[str]:
+        return [self.name, f"{self.name} missing"] if self.missing else [self.name]
+
+    @property
+    def groups(self) -> list[int]:
+        """Which features share a weight: none."""
+        return [0, 1] if self.missing else [0]
+
+    def encode(self, chunk: Chunk, out: Numbers) -> int:
+        """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
+        texts = chunk.text(self.name)
+        places: dict[str | None, float] = {level: place for place, level in enumerate(self.levels)}
+        found = np.array([places.get(text, np.nan) for text in texts], dtype=np.float64)
+        known = ~np.isnan(found)
+        out[:, 0] = np.where(known, found / max(1, len(self.levels) - 1), 0.5)
+        if self.missing:
+            out[:, 1] = ~known
+        absent = sum(text is None for text in texts) if self.missing else 0
+        return int(len(texts) - known.sum() - absent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {"kind": "ordered", "name": self.name, "levels": self.levels, "missing": self.missing}
+
+
+AnyColumn = NumericColumn | CategoricalColumn | OrderedColumn | DateColumn
+
+
+def column_from_dict(saved: object, place: str) -> AnyColumn:
     """Return the column that ``to_dict`` described at a place of a file; ValueError if it never did."""
+    if isinstance(saved, dict) and saved.get("kind") == "date":
+        return DateColumn.from_dict(saved, place)
+    if isinstance(saved, dict) and saved.get("kind") == "ordered":
+        entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing"})
+        return OrderedColumn(
+            saved_value.text(entries["name"], f"{place}.name"),
+            saved_value.texts(entries["levels"], f"{place}.levels"),
+            saved_value.flag(entries["missing"], f"{place}.missing"),
+        )
     if isinstance(saved, dict) and saved.get("kind") == "text":
         entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing", "other"})
         column = CategoricalColumn(
@@ -115,7 +184,7 @@ def column_from_dict(saved: object, place: str) -> NumericColumn | CategoricalCo
         return column
     entries = saved_value.entries(saved, place, {"kind", "name", "fill", "missing", "centre", "scale"})
     if entries["kind"] != "number":
-        raise ValueError(f"{place}.kind is neither number nor text")
+        raise ValueError(f"{place}.kind is neither number, text, ordered nor date")
     return NumericColumn(
         saved_value.text(entries["name"], f"{place}.name"),
         saved_value.number(entries["fill"], f"{place}.fill"),
@@ -165,6 +234,25 @@ class NumericLearner:
 
 
 @dataclass(slots=True)
+class OrderedLearner:
+    """Which levels of an ordered category occur, in all rows."""
+
+    name: str
+    levels: list[str]
+    found: set[str | None] = field(default_factory=set)
+
+    def observe(self, values: list[str | None]) -> None:
+        """Take in the values of more rows."""
+        self.found.update(values)
+
+    def learned(self) -> OrderedColumn | str:
+        """Return the column, or why it is left out."""
+        if len(self.found) < 2:
+            return "all values are missing" if self.found == {None} else "it is constant"
+        return OrderedColumn(self.name, self.levels, None in self.found)
+
+
+@dataclass(slots=True)
 class CategoricalLearner:
     """How often each category of a column occurs, in all rows."""
 
@@ -182,11 +270,19 @@ class CategoricalLearner:
                 self.characters = sum(len(category or "") for category in self.counts)
             self.too_many = len(self.counts) > MOST_COUNTED_CATEGORIES or self.characters > MOST_COUNTED_CHARACTERS
 
+    def _is_free_text(self) -> bool:
+        """Tell whether values are sentences: mostly with spaces, and mostly different from row to row."""
+        spaced = sum(" " in str(category).strip() for category in self.counts)
+        many = len(self.counts) > MOST_LEVELS_OF_TEXT and 2 * len(self.counts) > sum(self.counts.values())
+        return many and 2 * spaced > len(self.counts)
+
     def learned(self, max_categories: int) -> tuple[CategoricalColumn | str, Message | None]:
         """Return the column, or why it is left out; and a note where ``max_categories`` left categories out."""
         if self.too_many:
             return f"it has more than {MOST_COUNTED_CATEGORIES:,} categories, or very long ones", None
         missing = self.counts.pop(None, 0)
+        if self._is_free_text():
+            return FREE_TEXT.format(name=self.name), None
         counts = {str(category): count for category, count in self.counts.items()}
         frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
         frequent.sort(key=lambda category: (-counts[category], category))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import saved_values as saved_value
 from .column_encodings import (
-    CategoricalColumn,
+    AnyColumn,
     CategoricalLearner,
     NumericColumn,
     NumericLearner,
+    OrderedLearner,
     column_from_dict,
     finite,
 )
+from .date_columns import DateLearner, as_time
 from .errors import quoted
-from .field_values import Numbers, is_missing, is_number
+from .field_values import Numbers, is_missing, is_number, is_truth
 from .messages import Message
 from .table import Chunk
 
@@ -33,7 +36,7 @@ NOT_NUMERIC_ADVICE = ", but most of the column is; correct it, or encode the col
 class TableEncoder:
     """The columns in use, one after the other, and the names of those left out with the reason."""
 
-    columns: Sequence[NumericColumn | CategoricalColumn]
+    columns: Sequence[AnyColumn]
     left_out: dict[str, str]
 
     @property
@@ -43,8 +46,8 @@ class TableEncoder:
 
     @property
     def categorical(self) -> frozenset[str]:
-        """The categorical columns."""
-        return frozenset(column.name for column in self.columns if isinstance(column, CategoricalColumn))
+        """The columns that are read as text: categories, ordered or not, and dates."""
+        return frozenset(column.name for column in self.columns if not isinstance(column, NumericColumn))
 
     @property
     def features(self) -> list[str]:
@@ -54,6 +57,16 @@ class TableEncoder:
     @property
     def n_features(self) -> int:
         return sum(len(column.features) for column in self.columns)
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """The group of each feature: features of one group share a weight."""
+        return _numbered([(place, group) for place, column in enumerate(self.columns) for group in column.groups])
+
+    def per_column(self, shares: Numbers) -> Numbers:
+        """Return the sum over the features of each column."""
+        sizes = [len(column.features) for column in self.columns]
+        return np.add.reduceat(shares, np.cumsum([0, *sizes[:-1]]))
 
     def feature(self, place: int) -> str:
         """Return the name of a column of the encoded rows."""
@@ -94,10 +107,27 @@ class TableEncoder:
 
 
 class EncoderLearner:
-    """Learns an encoder from chunks. ``categorical`` are the categorical columns among ``names``."""
+    """Learns an encoder from chunks.
 
-    def __init__(self, names: Iterable[str], categorical: Iterable[str], rng: np.random.Generator) -> None:
-        self._learners = [CategoricalLearner(name) if name in categorical else NumericLearner(name) for name in names]
+    ``categorical`` are the categorical columns among ``names``, ``dates`` those of times, and ``ordered`` has the
+    levels of ordered categories; all others are numbers.
+    """
+
+    def __init__(
+        self, names: Iterable[str], categorical: Collection[str], rng: np.random.Generator,
+        dates: Collection[str] = (), ordered: Mapping[str, list[str]] | None = None,
+    ) -> None:  # fmt: skip
+        levels = ordered or {}
+        self._learners: list[CategoricalLearner | NumericLearner | OrderedLearner | DateLearner] = [
+            CategoricalLearner(name)
+            if name in categorical
+            else DateLearner(name)
+            if name in dates
+            else OrderedLearner(name, levels[name])
+            if name in levels
+            else NumericLearner(name)
+            for name in names
+        ]
         self._rng = rng
         n_numeric = sum(isinstance(learner, NumericLearner) for learner in self._learners)
         self._sample_rows = min(SAMPLE_ROWS, max(1, SAMPLE_CELLS // max(1, n_numeric)))
@@ -107,7 +137,9 @@ class EncoderLearner:
         """Take in more rows."""
         numbers = []
         for learner in self._learners:
-            if isinstance(learner, CategoricalLearner):
+            if isinstance(learner, DateLearner):
+                learner.observe(chunk)
+            elif not isinstance(learner, NumericLearner):
                 learner.observe(chunk.text(learner.name))
             else:
                 numbers.append(finite(chunk, learner.name, NOT_NUMERIC_ADVICE))
@@ -120,17 +152,19 @@ class EncoderLearner:
 
     def learned(self, scale: bool, max_categories: int) -> tuple[TableEncoder, list[Message]]:
         """Return the encoder, and notes for the user."""
-        columns: list[NumericColumn | CategoricalColumn] = []
+        columns: list[AnyColumn] = []
         left_out: dict[str, str] = {}
         notes = []
         samples = iter(self._sample.T)
         for learner in self._learners:
             note = None
-            found: NumericColumn | CategoricalColumn | str
+            found: AnyColumn | str
             if isinstance(learner, CategoricalLearner):
                 found, note = learner.learned(max_categories)
-            else:
+            elif isinstance(learner, NumericLearner):
                 found = learner.learned(next(samples), scale)
+            else:
+                found = learner.learned()
             if isinstance(found, str):
                 left_out[learner.name] = found
                 note = Message(f"column {quoted(learner.name)} is left out: {found}")
@@ -140,8 +174,27 @@ class EncoderLearner:
         return TableEncoder(columns, left_out), notes
 
 
+def _numbered(keys: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
+    """Return a number for each key, the same for the same key."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.intp)
+
+
+def date_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
+    """Return the columns of dates: those where more than half of the values in the first rows are."""
+    dates = set()
+    for name in names:
+        present = [field for field in chunk.column(name) if isinstance(field, str) and not is_missing(field)]
+        if present and 2 * sum(as_time(field) is not None for field in present) > len(present):
+            dates.add(name)
+    return frozenset(dates)
+
+
 def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
-    """Return the categorical columns: those where at most half of the values in the first rows are numbers."""
+    """Return the categorical columns: those where at most half of the values in the first rows are numbers.
+
+    A column of true and false is one of numbers, as it is in a frame.
+    """
     categorical = set()
     for name in names:
         column = chunk.column(name)
@@ -149,6 +202,6 @@ def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
             continue
         present = {field: count for field, count in Counter(column).items() if not is_missing(field)}
         numeric = sum(count for field, count in present.items() if is_number(field))
-        if present and 2 * numeric <= sum(present.values()):
+        if present and 2 * numeric <= sum(present.values()) and not all(map(is_truth, present)):
             categorical.add(name)
     return frozenset(categorical)

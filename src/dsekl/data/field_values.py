@@ -17,6 +17,9 @@ Column = Numbers | Integers | Sequence[str]
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 """Fields that stand for a missing value, in lower or upper case."""
 
+TRUTHS = {"true": 1.0, "false": 0.0}
+"""Words that are numbers in a column of numbers, as booleans are."""
+
 _WHOLE = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]+)(\.0*)?")
 _PADDED = re.compile(r"[+-]?0[0-9]")
 
@@ -24,6 +27,11 @@ _PADDED = re.compile(r"[+-]?0[0-9]")
 def is_missing(field: str) -> bool:
     """Tell whether a field stands for a missing value."""
     return field.strip().casefold() in MISSING
+
+
+def is_truth(field: str) -> bool:
+    """Tell whether a field is true or false."""
+    return field.strip().casefold() in TRUTHS
 
 
 def is_number(field: str) -> bool:
@@ -52,9 +60,10 @@ def as_numbers(column: Column, error_for: Callable[[int, str], Exception]) -> Nu
         try:
             numbers[i] = _number(field)
         except ValueError:
-            if not is_missing(field):
+            truth = TRUTHS.get(field.strip().casefold())
+            if truth is None and not is_missing(field):
                 raise error_for(i, field) from None
-            numbers[i] = np.nan
+            numbers[i] = np.nan if truth is None else truth
     return numbers
 
 

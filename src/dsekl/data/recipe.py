@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from . import saved_values as saved_value
 from .delimited import DelimitedTable
-from .encoding import EncoderLearner, TableEncoder, categorical_columns
+from .encoding import EncoderLearner, TableEncoder, categorical_columns, date_columns
 from .errors import DataFileError, quoted
-from .field_values import Column
+from .field_values import Column, is_missing, is_truth
 from .layout import Layout, find_column
 from .messages import Message
 from .sparse_encoding import SparseEncoder, SparseLearner
@@ -218,16 +218,18 @@ def _learn_table(table: Table, options: Options, progress: ProgressHook) -> Reci
     first = next(table.chunks(frozenset(table.names)), None)
     if first is None:
         raise DataFileError(table.path, "has no rows")
-    categorical = categorical_columns(first, names)
+    dates = date_columns(first, categorical_columns(first, names))
+    categorical = categorical_columns(first, names) - dates
     categorical |= {find_column(table, name) for name in options.categorical} & set(names)
     categorical -= {find_column(table, name) for name in options.numeric}
-    target_is_text = bool(categorical_columns(first, [target]))
+    target_is_text = bool(categorical_columns(first, [target])) or _is_truth(first, target)
     if options.task == CLASSIFICATION:
         target_is_text = target_is_text or not _is_numeric(first, target)
-    learner = EncoderLearner(names, categorical, np.random.default_rng(options.seed))
+    dates -= categorical
+    learner = EncoderLearner(names, categorical, np.random.default_rng(options.seed), dates)
     targets = TargetLearner(target, options.task, target_is_text and options.task != REGRESSION)
     n_rows = 0
-    for chunk in progress(table.chunks(categorical | {target}), None):
+    for chunk in progress(table.chunks(categorical | dates | {target}), None):
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows
@@ -260,6 +262,12 @@ def _learn_sparse(table: SparseTable, options: Options, progress: ProgressHook) 
 
 def _renamed(chunk: Chunk, names: dict[str, str], name: str) -> Column:
     return chunk.column(names[name])
+
+
+def _is_truth(chunk: Chunk, name: str) -> bool:
+    """Tell whether labels are the words true and false."""
+    column = chunk.column(name)
+    return not isinstance(column, np.ndarray) and all(is_truth(field) for field in column if not is_missing(field))
 
 
 def _is_numeric(chunk: Chunk, name: str) -> bool:

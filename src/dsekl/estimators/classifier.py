@@ -6,18 +6,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from dsekl import losses
+from dsekl.calibration import Calibration
 from dsekl.models import Examples, Fitted
 from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
 from .labels import decisions, wrong
+from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 
 Floats = NDArray[np.float64]
@@ -25,10 +26,12 @@ Floats = NDArray[np.float64]
 CLASS_WEIGHT = Parameter(None, Role.PROBLEM, [dict, StrOptions({"balanced"}), None])
 
 
-def _gives_probabilities(estimator: DSEKLClassifier) -> bool:
-    loss = vars(estimator).get("loss_", estimator.loss)
-    if loss != "logistic" and not isinstance(loss, losses.Logistic):
-        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={loss!r}")
+def _knows_probabilities(estimator: DSEKLClassifier) -> bool:
+    if "model_" in vars(estimator) and "_late" not in vars(estimator):
+        raise AttributeError(
+            "this model came from a file without probabilities: it was saved by dsekl 0.1.0, or before they were first "
+            "wanted. Call predict_proba once before save, or fit again."
+        )
     return True
 
 
@@ -55,7 +58,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         (scikit-learn's rule) elsewhere.
     loss : {"auto", "hinge", "squared_hinge", "logistic", "squared"} or loss object, default="auto"
         "auto" is "hinge", unless held-out rows find "squared_hinge" or "logistic" clearly better together with a
-        learned gamma. "logistic", named or chosen, gives ``predict_proba``.
+        learned gamma. Every one of them gives ``predict_proba``.
     C : "auto" or float, default="auto"
         Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
         "auto" chooses C together with a learned gamma, and is 1 elsewhere. ``inf`` allows no row a loss (the hard
@@ -67,6 +70,9 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that are categories: those of a frame whose type is category or text, or names, places or a mask
+        of columns. None takes all columns for numbers.
     fit_intercept : "auto" or bool, default="auto"
         Whether f has an intercept. It is penalised, as one more term of the kernel's size. "auto" lets held-out rows
         choose together with a learned gamma; elsewhere it is True for dual ascent with the dot-product kernels
@@ -158,6 +164,11 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         while its sample of the rows grows), and validation_error with early stopping.
     n_iter_ : int
         Epochs run.
+    encoder_ : dsekl.data.encoding.TableEncoder
+        How the columns became numbers (frames and arrays that needed it only). ``feature_importances_`` are those of
+        the columns, and ``gamma_`` that of ``encoder_.features``.
+    calibration_ : dsekl.calibration.Calibration
+        How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, their ``log_loss``.
     validation_rows_ : array of shape (n_held_out,)
         The rows of X that were held out (early stopping only).
     stop_reason_ : str
@@ -181,7 +192,9 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
+        X : array, mapped array, CSR or data frame of shape (n_samples, n_features), or sequence of objects
+            Frames (pandas, polars and others) may have numbers, booleans, categories, texts, dates and times, and all
+            of them, and arrays, missing values.
             An ``np.memmap`` that is large for ``memory_budget`` is read a chunk at a time and never held whole; its
             points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,)
@@ -216,20 +229,35 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         f = self._evaluate(X)
         return np.asarray(self.classes_[decisions(f)])
 
-    @available_if(_gives_probabilities)
+    @available_if(_knows_probabilities)
     def predict_proba(self, X: inputs.MatrixLike) -> Floats:
-        """Return the probability of each class, shape (n_queries, n_classes); for the logistic loss."""
-        f = self.decision_function(X)
-        if f.ndim == 1:
-            positive = expit(f)
-            return np.column_stack([1.0 - positive, positive])
-        each = expit(f) + np.finfo(np.float64).tiny
-        return np.asarray(each / each.sum(axis=1, keepdims=True))
+        """Return the probability of each class, shape (n_queries, n_classes); the largest is that of ``predict``.
 
-    @available_if(_gives_probabilities)
+        They are learned from training rows as models predicted them that had not seen them (see ``calibration_``).
+        Where the fit has made no such predictions, the first call makes up to five further fits.
+        """
+        f = self._evaluate(X)
+        return self.calibration_.probabilities(f)
+
+    @available_if(_knows_probabilities)
     def predict_log_proba(self, X: inputs.MatrixLike) -> Floats:
         """Return the logarithm of ``predict_proba``."""
         return np.asarray(np.log(self.predict_proba(X)))
+
+    @property
+    def calibration_(self) -> Calibration:
+        """How probabilities are made of f: the method, the rows that it was learned from, and their log loss."""
+        found: Calibration = self._late.value()
+        return found
+
+    def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
+        assert fitted.unseen is not None
+        return Late(Calibrating(fitted.unseen, self._has_odds(loss), self.n_jobs))
+
+    @staticmethod
+    def _has_odds(loss: Any) -> bool:
+        """Tell whether f stands for odds as it is."""
+        return isinstance(losses.resolve(loss, "classification"), losses.Logistic)
 
     def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
         assert fitted.support_classes is not None

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import kernels, persistence
+from dsekl.calibration import natural
+from dsekl.data.recipe import Recipe
 from dsekl.kernels import Kernel, KernelLike, VectorKernel
 from dsekl.models import Model, storage
 from dsekl.models.savable import SETTINGS
@@ -23,8 +25,10 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
+from . import tables
 from .classifier import DSEKLClassifier
-from .fitted import LABELS, checked_attributes
+from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
+from .late import Known, Late
 from .loaded_parameters import check_object, check_parameters
 from .parameters import is_auto
 from .regressor import DSEKLRegressor
@@ -89,7 +93,11 @@ def load(path: Location, *, kernel: KernelLike | None = None) -> DSEKLClassifier
     ModelFileError
         If the file is corrupted, is not a model, or comes from a later version of the format.
     """
-    return read(path, kernel).estimator
+    saved = read(path, kernel)
+    with checking(path):
+        if "encoder_" not in vars(saved.estimator) and tables.is_recipe(saved.table):
+            tables.attach_recipe(saved.estimator, Recipe.from_dict(saved.table, path))
+    return saved.estimator
 
 
 def describe(path: Location) -> dict[str, Any]:
@@ -155,11 +163,19 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
         if n_features is not None and len(names) != n_features:
             raise ValueError(f"{len(names)} feature_names do not fit {n_features} features")
         fitted["feature_names_in_"] = np.array(names, dtype=object)
+    columns = header.get("columns")
+    for name in (CALIBRATION, INTERVALS):
+        if name in fitted:
+            fitted["_late"] = Late(Known(fitted.pop(name)))
+    if "_late" not in fitted and isinstance(estimator, DSEKLClassifier) and estimator._has_odds(fitted["loss_"]):
+        fitted["_late"] = Late(Known(natural()))
     # Classifiers of 0.1.0 have no intercept.
     intercept = fitted.setdefault("intercept_", np.zeros(fitted["dual_coef_"].shape[1]))
     model = Model(gram, fitted["dual_coef_"], np.atleast_1d(intercept), fitted.get("trend_"))
     storage.check_sizes(model, fitted.get("gamma_"))
     estimator._set({**fitted, "model_": model})
+    if columns is not None:
+        tables.attach_dict(estimator, columns)
     return estimator
 
 

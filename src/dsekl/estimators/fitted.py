@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.calibration import Calibration, Intervals
 from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure, Reason
 from dsekl.runs.run import Weights
@@ -28,7 +29,7 @@ from dsekl.solvers.state import (
 
 Places = NDArray[np.intp]
 
-LABELS = "classes_"
+LABELS, CALIBRATION, INTERVALS = "classes_", "calibration_", "intervals_"
 
 ATTRIBUTES: dict[str, Any] = {
     "n_features_in_": Annotated[int, Range(1, most=2**62)],
@@ -50,6 +51,8 @@ ATTRIBUTES: dict[str, Any] = {
     "n_iter_": Count,
     "stop_reason_": Reason | None,
     "compaction_": dict[str, Figure],
+    CALIBRATION: Calibration,
+    INTERVALS: Intervals,
 }
 """Sizes are those of the model; "classes" is 1 for a regressor."""
 
@@ -102,6 +105,12 @@ def _check_relations(found: Mapping[str, Any], n_features: int | None) -> None:
         raise ValueError("dual_coef_ is too large for its squares to be added up")
     if n_features is not None and found["n_features_in_"] != n_features:
         raise ValueError(f"n_features_in_ is {found['n_features_in_']}, and the points have {n_features}")
+    if CALIBRATION in found:
+        found[CALIBRATION].check(coef.shape[1])
+    if INTERVALS in found:
+        found[INTERVALS].check()
+    if (CALIBRATION in found and LABELS not in found) or (INTERVALS in found and LABELS in found):
+        raise ValueError("calibration_ is for classifiers and intervals_ for regressors")
     intercept = found.get("intercept_")
     if intercept is None and LABELS not in found:
         raise ValueError("intercept_ is missing, and only a classifier of an older version has none")

@@ -42,6 +42,7 @@ from dsekl.rows import (
     store,
 )
 
+from . import tables
 from .misleading import refuse_misleading
 
 FLOATS = (np.float64, np.float32)
@@ -83,7 +84,10 @@ def training_data(
             raise ValueError(f"X has shape {square.shape}; kernel='precomputed' needs the square kernel matrix to fit")
         rows = SquareRows(square)
     else:
-        rows = numbers = _numbers(estimator, kernel, X, ensure_min_samples=2)
+        known = tables.learned(estimator, X)
+        rows = numbers = (
+            _numbers(estimator, kernel, X, ensure_min_samples=2) if known is None else _encoded(kernel, known)
+        )
         _refuse_tiny(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)
@@ -99,7 +103,16 @@ def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
         return ObjectRows(_objects(X))
     if kernel.pairwise is Pairwise.PRECOMPUTED:
         return CrossRows(validate_data(estimator, X, accept_sparse=False, dtype=FLOATS, reset=False))
-    return _numbers(estimator, kernel, X, reset=False)
+    known = tables.encoded(estimator, X)
+    return _numbers(estimator, kernel, X, reset=False) if known is None else _encoded(kernel, known)
+
+
+def _encoded(kernel: Kernel, values: NDArray[np.float64]) -> NumberRows:
+    """Return encoded rows, which have been checked."""
+    rows = ArrayRows(values)
+    if kernel.pairwise is Pairwise.CHI_SQUARED:
+        _refuse_negative(rows)
+    return rows
 
 
 def labels(y: ArrayLike) -> NDArray[Any]:

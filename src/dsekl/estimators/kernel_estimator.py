@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsekl import expansions, kernels, solvers
+from dsekl.data.encoding import TableEncoder
 from dsekl.deadline import Budget
 from dsekl.kernels import Kernel, Pairwise
 from dsekl.losses import Loss
@@ -34,6 +35,7 @@ from . import inputs, saving
 from .callbacks import Listeners, WithCallbacks
 from .fitted import ATTRIBUTES
 from .labels import decisions
+from .late import Late
 from .parameters import AUTO
 from .units import NO_UNIT, Unit
 
@@ -51,6 +53,8 @@ OF_ONE_FIT = (
     "gamma_",
     "compaction_",
     "validation_rows_",
+    "_late",
+    "_importances_of_features",
 )
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
 
@@ -62,11 +66,15 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _decides: ClassVar[bool] = False
     """Whether f stands for a decision between classes."""
 
+    _groups: NDArray[np.intp] | None = None
+    """Features that share a weight, where rows come encoded from the command line."""
+
     _run: Run
     _fitted_with: dict[str, Any]
     model_: Model
     dual_coef_: Floats
     compaction_: dict[str, Any]
+    _late: Late[Any]
 
     def _train(
         self,
@@ -82,7 +90,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
-            found = self._attributes(unit.fitted(fitted))
+            found = self._attributes(unit.fitted(fitted), unit.size)
             if not self._decides and y.ndim == 1:
                 found["intercept_"] = float(found["intercept_"][0])
             return found
@@ -123,6 +131,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
     def _machine(self, loss: Loss | None, unit: Unit) -> Machine:
+        encoder: TableEncoder | None = vars(self).get("encoder_")
         return Machine(
             None if self._chooses_kernel else self._kernel,
             loss,
@@ -135,7 +144,8 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self.memory_budget * MEGABYTE,
             self._intercept_of(self.fit_intercept),
             None if isinstance(self.trend, str) else bool(self.trend),
-            vars(self).get("feature_names_in_"),
+            vars(self).get("feature_names_in_") if encoder is None else np.array(encoder.features, dtype=object),
+            self._groups if encoder is None else encoder.groups,
         )
 
     def _intercept_of(self, asked: bool | str) -> bool | None:
@@ -200,15 +210,15 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         }
         return Identity.of(texts, data)
 
-    def _attributes(self, fitted: Fitted) -> dict[str, Any]:
-        """Return the attributes of a fitted estimator."""
+    def _attributes(self, fitted: Fitted, size: Floats) -> dict[str, Any]:
+        """Return the attributes of a fitted estimator, whose targets were fitted in units of ``size``."""
         settled = fitted.settled
+        used = (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss
         chosen_scale = "raw" if settled.scale is None else settled.scale
         optional = {
             "gamma_": settled.gamma,
             "metric_": settled.metric,
             "scale_": chosen_scale if settled.metric is not None else None,
-            "feature_importances_": fitted.importances,
             "trend_": fitted.model.trend,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
@@ -216,16 +226,34 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         }
         return {
             "kernel_": (settled.kernel or USUAL_KERNEL) if self._chooses_kernel else self.kernel,
-            "loss_": (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss,
+            "loss_": used,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
             "intercept_": fitted.model.intercept,
             "C_": fitted.C,
             **{name: value for name, value in optional.items() if value is not None},
+            **self._importances(fitted.importances),
             "history_": fitted.history,
             "n_iter_": fitted.n_epochs,
             "stop_reason_": fitted.reason,
+            "_late": self._found_late(fitted, used, size),
         }
+
+    def _importances(self, of_features: Floats | None) -> dict[str, Any]:
+        """Return the importances of the user's columns, and those of the features that these became."""
+        if of_features is None:
+            return {}
+        encoder: TableEncoder | None = vars(self).get("encoder_")
+        if encoder is None:
+            return {"feature_importances_": of_features}
+        each = dict(zip(encoder.names, encoder.per_column(of_features), strict=True))
+        names = vars(self).get("feature_names_in_", [f"x{place}" for place in range(self.n_features_in_)])
+        shares = np.array([each.get(name, 0.0) for name in names])
+        return {"feature_importances_": shares, "_importances_of_features": of_features}
+
+    def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
+        """Return what rows that the model had not seen say of it, when that is wanted."""
+        raise NotImplementedError
 
     def _support_counts(self, fitted: Fitted) -> NDArray[np.intp]:
         """Return how many support vectors there are, of each class if there are classes."""
@@ -240,7 +268,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
 
     def _forget_fit(self) -> None:
         """Forget the last fit. A fit that fails leaves no model, rather than parts of two."""
-        for name in (*ATTRIBUTES, "model_", "feature_names_in_"):
+        for name in (*ATTRIBUTES, *OF_ONE_FIT, "model_", "feature_names_in_", "encoder_"):
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -290,7 +318,11 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         if "support_" in vars(self):
             smaller.__dict__["support_"] = vars(self)["support_"][found.kept]
         smaller.model_, smaller.dual_coef_, smaller.compaction_ = found.model, found.model.coef, found.cost
+        smaller._after_compaction()
         return smaller
+
+    def _after_compaction(self) -> None:
+        """Let go of what was there for other terms."""
 
     def save(
         self,
@@ -316,6 +348,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         named = {"precomputed": Pairwise.PRECOMPUTED, "chi2": Pairwise.CHI_SQUARED}
         pairwise = named.get(kernel) if isinstance(kernel, str) else getattr(kernel, "pairwise", None)
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = pairwise is None or pairwise is not Pairwise.PRECOMPUTED
         tags.input_tags.pairwise = pairwise is Pairwise.PRECOMPUTED
         tags.input_tags.positive_only = pairwise is Pairwise.CHI_SQUARED
         return tags

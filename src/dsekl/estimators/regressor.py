@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 
 from dsekl import losses
+from dsekl.calibration import Intervals
 from dsekl.losses import RegressionLoss
-from dsekl.models import Examples
+from dsekl.models import Examples, Fitted, Model
+from dsekl.models.machine import MEGABYTE
+from dsekl.workers import Threads
 
 from . import inputs
 from .classifier import DSEKLClassifier
 from .docstrings import with_parameters_of
 from .kernel_estimator import KernelEstimator
+from .late import Known, Late, MakingIntervals
 from .parameters import table, with_parameters
 from .units import unit_of
 
@@ -48,7 +52,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     trend_ : as in ``DSEKLClassifier``, of shape (n_features, n_targets)
     dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
-    history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
+    history_, n_iter_, validation_rows_, stop_reason_, encoder_ : as in ``DSEKLClassifier``
 
     Examples
     --------
@@ -66,7 +70,9 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : array, mapped array or CSR of shape (n_samples, n_features), or sequence of objects
+        X : array, mapped array, CSR or data frame of shape (n_samples, n_features), or sequence of objects
+            Frames (pandas, polars and others) may have numbers, booleans, categories, texts, dates and times, and all
+            of them, and arrays, missing values.
             An ``np.memmap`` that is large for ``memory_budget`` is read a chunk at a time and never held whole; its
             points take as much space in the folder for temporary files (TMPDIR).
         y : array of shape (n_samples,) or (n_samples, n_targets)
@@ -95,3 +101,48 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""
         f = self._evaluate(X)
         return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)
+
+    def predict_interval(self, X: inputs.MatrixLike, coverage: float = 0.9) -> Floats:
+        """Return the lower and upper end of an interval for each row: (n_queries, 2), or (n_queries, 2, n_targets).
+
+        Split conformal, and for kernel ridge wider where rows that were not seen were predicted badly. For a model that
+        was fitted without the rows that the intervals are learned from, a new row of the same distribution lies within
+        with probability of at least ``coverage``, whatever that distribution is. The model that predicts has been
+        fitted on those rows too: for it, coverage is measured, not proved. It holds on average over all rows, not for
+        every kind of row. Where the fit has made no such predictions, the first call makes up to five
+        further fits.
+
+        Parameters
+        ----------
+        X : rows to predict, as for ``predict``
+        coverage : float, default=0.9
+            The share of new rows that the intervals are to hold, of each target by itself.
+        """
+        f = self._evaluate(X)
+        if "_late" not in vars(self):
+            raise AttributeError(
+                "this model came from a file without intervals: it was saved by dsekl 0.1.0, or before they were first "
+                "wanted. Call predict_interval once before save, or fit again."
+            )
+        found: Intervals = self._late.value()
+        if not (isinstance(coverage, int | float) and 0 < coverage <= found.largest_coverage):
+            raise ValueError(
+                f"coverage={coverage!r} must be more than 0 and at most {found.largest_coverage:.4g}, which "
+                f"{len(found.scores)} unseen rows allow; e.g. 0.9"
+            )
+        log_size = None
+        if found.size_coef is not None:
+            kept = np.flatnonzero(found.size_coef.any(axis=1))
+            sizes = Model(self.model_.gram.restricted(kept), found.size_coef[kept])
+            rows = inputs.query_rows(self, self.model_.gram.kernel, X)
+            log_size = sizes.evaluate(rows, Threads.of(self.n_jobs), self.memory_budget * MEGABYTE)
+        ends = np.stack(found.bounds(f, log_size, coverage), axis=1)
+        return np.asarray(ends[:, :, 0] if np.ndim(self.intercept_) == 0 else ends)
+
+    def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
+        assert fitted.unseen is not None
+        return Late(MakingIntervals(fitted.unseen, fitted.model, fitted.support, size, self.n_jobs))
+
+    def _after_compaction(self) -> None:
+        if "_late" in vars(self):
+            self._late = Late(Known(self._late.value().without_sizes()))

@@ -8,8 +8,10 @@ from dsekl import persistence
 from dsekl.models import storage
 from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
+from dsekl.runs.fields import to_values
 
-from .fitted import ATTRIBUTES
+from . import tables
+from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
 from .parameters import is_auto
 
 if TYPE_CHECKING:
@@ -29,13 +31,22 @@ def save(
     for name in ("kernel", "loss"):
         if not is_auto(given[name]):  # it is among the parameters
             attributes.pop(f"{name}_", None)
+    encoder = own.get("encoder_")
+    if encoder is not None:  # a file has the features that the kernel sees, and beside them how columns become features
+        attributes["n_features_in_"] = encoder.n_features
+        if "_importances_of_features" in own:
+            attributes["feature_importances_"] = own["_importances_of_features"]
+    late = own.get("_late")
+    if late is not None and late.cheap:
+        attributes[CALIBRATION if LABELS in own else INTERVALS] = to_values(late.value())
     persistence.write(
         path,
         {
             "kind": "model",
             **persistence.about(type(estimator).__name__, provenance),
             "parameters": encoded(_of_file(estimator, given), "parameters", arrays, SETTINGS),
-            "feature_names": None if names is None else names.tolist(),
+            "feature_names": None if names is None or encoder is not None else names.tolist(),
+            "columns": None if encoder is None else tables.to_dict(estimator),
             "fitted": encoded(attributes, "fitted", arrays, SETTINGS),
             "basis": encoded(model.gram.to_values(), "basis", arrays, SETTINGS),
             "own_kernel": own_kernel,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dsekl.losses import Loss
 from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
+from dsekl.search.regions import Places
 
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import Chooser, n_splits
@@ -27,7 +28,7 @@ from .scales import deviations
 from .search import STARTS, Kind
 
 __all__ = [
-    "FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Options", "Stages", "learn", "pairs", "with_plane",
+    "FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Fold", "Options", "Stages", "learn", "pairs", "with_plane",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,14 @@ UNSEARCHED = STARTS[1]
 
 
 @dataclass(frozen=True)
+class Fold:
+    """Rows that were held out, and the gamma that was learned without them."""
+
+    held_out: Places
+    gamma: float | Floats | None
+
+
+@dataclass(frozen=True)
 class Choice:
     """Gamma of each feature and C; the names of the weights, the kernel and the loss; the error on held-out rows."""
 
@@ -54,6 +63,7 @@ class Choice:
     reshaping: Reshaping | None
     beside: Beside
     error: float
+    folds: list[Fold]
     cut_short: bool = False
     """Whether the search ended because its time was over."""
 
@@ -71,7 +81,7 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
         gamma = np.ones(data.rows.n_features)
-        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, [])
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count)
@@ -84,14 +94,18 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
             options.kernel, options.kernels[options.kernel], options.loss, options.losses[options.loss], None, []
         )
         gamma, C = kind.gamma_and_C(made[EQUAL][-1], UNSEARCHED, options.C)
-        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, cut_short)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, [], cut_short)
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
     champion = chooser.run(lambda done: advance(learned + (1 - learned) * done))
     kind, found = champion.kind, champion.found
     gamma, C = kind.gamma_and_C(kind.gammas[-1], found.setting, options.C)
+    folds = [
+        Fold(part, kind.gamma_and_C(squared, found.setting, options.C)[0])
+        for part, squared in zip(splits, kind.gammas[:-1], strict=True)
+    ]
     cut_short |= data.deadline.passed
     names = champion.weights, kind.kernel_name, kind.loss_name
-    return Choice(gamma, C, *names, kind.reshaping, kind.beside, found.error, cut_short)
+    return Choice(gamma, C, *names, kind.reshaping, kind.beside, found.error, folds, cut_short)
 
 
 def pairs(n: int, n_features: int, n_outputs: int, loss: Loss) -> float:

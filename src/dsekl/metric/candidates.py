@@ -57,7 +57,7 @@ class Candidates:
 
     def made(self, advance: Callable[[float], None]) -> dict[str, list[Floats]]:
         """Return all candidates, the simplest first."""
-        units = {EQUAL: own_units(self.deviation), ONE_UNIT: common_unit(self.deviation)}
+        units = {EQUAL: self.data.tied(own_units(self.deviation)), ONE_UNIT: common_unit(self.deviation)}
         varying = self.deviation[self.deviation > 0]
         if varying.max() <= SAME_UNITS * varying.min():
             del units[ONE_UNIT]

@@ -41,6 +41,8 @@ class Data:
     budget: int = 2**28
     deadline: Deadline = NEVER
     """When the search ends with the best that it has found."""
+    groups: NDArray[np.intp] | None = None
+    """Features of one group share a weight; None gives each its own."""
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -48,6 +50,14 @@ class Data:
     @property
     def n_outputs(self) -> int:
         return int(self.targets.shape[1])
+
+    def tied(self, values: Floats) -> Floats:
+        """Return for each feature the mean over its group, of the features that are not 0."""
+        if self.groups is None:
+            return values
+        counted = np.bincount(self.groups, values != 0)
+        means = np.bincount(self.groups, values) / np.maximum(counted, 1)
+        return np.where(values != 0, means[self.groups], 0.0)
 
     @cached_property
     def calm_targets(self) -> Floats:

@@ -110,7 +110,7 @@ class Learner:
         while descent.step < N_STEPS and not self.data.deadline.passed:
             now = np.where(varying, np.exp(descent.log_gamma), 0.0)
             gradient = self._loss(now, self._draw(("step", descent.step)))[1]
-            descent = descent.stepped(gradient)
+            descent = descent.stepped(self.data.tied(gradient))
             if descent.step % KEPT_STEPS == 0:
                 keep(descent)
         end = descent.average if descent.step == N_STEPS else descent.log_gamma

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from dsekl.rows import ArrayRows, DenseRows, Rows, SquareRows
+from dsekl.rows import ArrayRows, CsrRows, DenseRows, Rows, SquareRows
 from dsekl.runs import ErrorMeasure
 
 Floats = NDArray[np.float64]
@@ -58,25 +58,30 @@ class Examples:
         """Return some of the examples."""
         return self._reordered(indices, self.rows.take(indices))
 
+    def plain(self) -> Examples:
+        """Return the examples without a measure of errors of their own, which nothing but validation needs."""
+        return replace(self, errors=absolute_errors)
+
     def in_order(self, order: NDArray[np.intp]) -> Examples:
         """Return targets, weights and places in the order of a gram's rows; the rows themselves stay where they are."""
         return self._reordered(order, self.rows)
 
-    def for_search(self) -> Examples:
+    def for_search(self, sparse: bool = False) -> Examples:
         """Return the examples as a search for gamma and C should see them: in an order of their own, copies as one.
 
         Which rows a search draws must not depend on the order of the rows or columns, or on the columns' units: so rows
         are ordered by the ranks of their entries. A copy that is held out is foretold by the one that is not: so rows
         that are the same in all are one row with the sum of their weights. Where the same x has several answers, the
-        rows are observations, not copies, and stay.
+        rows are observations, not copies, and stay. ``sparse`` rows stay as they are unless they are asked for.
         """
-        if not isinstance(self.rows, DenseRows) or len(self) * self.rows.n_features > MOST_ENTRIES:
+        kinds = (DenseRows, CsrRows) if sparse else DenseRows
+        if not isinstance(self.rows, kinds) or len(self) * self.rows.n_features > MOST_ENTRIES:
             return self
-        X = self.rows[:]
+        X = self.rows[:] if isinstance(self.rows, DenseRows) else self.rows.dense(slice(None))
         keys = _keys(X)
         order = np.lexsort((self.weights, *self.targets.T, keys))
         X, keys = X[order], keys[order]
-        ordered = self._reordered(order, ArrayRows(X))
+        ordered = self._reordered(order, self.rows.take(order) if sparse else ArrayRows(X))
         targets = ordered.targets
         repeats = np.zeros(len(order), dtype=bool)
         repeats[1:] = (keys[1:] == keys[:-1]) & (X[1:] == X[:-1]).all(axis=1)

@@ -10,9 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
+from dsekl.calibration import Unseen
 from dsekl.kernels import VectorKernel
+from dsekl.rows import Rows
 from dsekl.runs import Course, HeldInterrupts, Hooks, Interrupted, Monitor, Progress, Run, Settled, Validation, optimise
+from dsekl.solvers import DualAscent
+from dsekl.solvers.dual.dual_state import DualState
 
+from .cross_fitting import CrossFit
 from .examples import Examples
 from .forecast import foretold
 from .importances import importances
@@ -32,7 +37,7 @@ class Fitted:
 
     ``support`` are the rows of X that the terms are, where they are rows, and ``support_classes`` the codes of their
     classes, where there are classes; ``validation_rows`` are the rows that were held out. ``importances`` are there
-    when the fit has ended.
+    when the fit has ended. ``unseen`` are predictions of rows by models without them, or what can make them.
     """
 
     model: Model
@@ -45,6 +50,7 @@ class Fitted:
     history: list[dict[str, Any]]
     n_epochs: int
     reason: str | None
+    unseen: Unseen | CrossFit | None = None
 
 
 class FitInterrupted(KeyboardInterrupt):
@@ -57,28 +63,41 @@ class FitInterrupted(KeyboardInterrupt):
 
 @one_blas_thread()
 def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
-    """Fit a machine to examples. ``run`` moves along, so that it can be gone on from.
+    """Fit a machine to examples and measure what is told of the model. ``run`` moves along, to be gone on from.
 
     Ctrl-C raises ``FitInterrupted`` once the step under way is whole, and KeyboardInterrupt where there is no model
     yet.
     """
     with Progress(run.verbose) as progress:
-        course = Course(progress, foretold(machine, examples), run.budget.deadline(SOLVED_BY))
-        return _fitted(machine, examples, run, course)
+        result, rows = _solved(machine, examples, run, progress)
+        found = importances(result.model, rows, run.seed, run.workers, run.budget.deadline())
+        return replace(result, importances=found)
 
 
-def _fitted(machine: Machine, examples: Examples, run: Run, course: Course) -> Fitted:
+@one_blas_thread()
+def solve(machine: Machine, examples: Examples, run: Run) -> Fitted:
+    """Fit a machine to examples, for its model alone."""
+    with Progress(run.verbose) as progress:
+        return _solved(machine, examples, run, progress)[0]
+
+
+def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) -> tuple[Fitted, Rows]:
+    """Return the fit, and the rows trained on."""
+    course = Course(progress, foretold(machine, examples), run.budget.deadline(SOLVED_BY))
     rng = np.random.default_rng(run.seed)
     examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
-        run.settled = machine.settle(examples.for_search(), run, rng, course)
+        run.settled = _settle(machine, examples.for_search(), run, rng, course)
         run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
+    if run.changed:  # other answers, or another loss or C: what was predicted before is of no use
+        run.settled = replace(run.settled, unseen=None)
     settled = run.settled
     rng.bit_generator.state = settled.randomness
     with run.blaming_its_file():
         if run.file is not None:
-            _check_settled(machine, settled)
+            _check_settled(machine, settled, examples)
+        counted = examples
         problem, examples = machine.problem(examples, settled, run, rng)
     with HeldInterrupts():
         state, monitor = run.take_up(machine.solver, problem, rng)
@@ -86,6 +105,17 @@ def _fitted(machine: Machine, examples: Examples, run: Run, course: Course) -> F
     if held_out is not None:
         monitor.validation = Validation(
             problem.gram.at(held_out.rows), held_out.targets, held_out.errors, real=examples.classes is None
+        )
+
+    def unseen(model: Model) -> Unseen | CrossFit:
+        if held_out is not None:
+            f = model.evaluate(held_out.rows, run.workers, machine.budget)
+            return Unseen(f, held_out.targets, held_out.weights, held_out.places)
+        if isinstance(state, DualState) and state.newcomers is not None and state.newcomers_F is not None:
+            rows = state.newcomers
+            return Unseen(state.newcomers_F, examples.targets[rows], examples.weights[rows], examples.places[rows])
+        return settled.unseen or CrossFit(
+            solve, machine, counted.plain().for_search(sparse=True), settled, run.seed, run.stopping
         )
 
     def fitted() -> Fitted:
@@ -103,6 +133,7 @@ def _fitted(machine: Machine, examples: Examples, run: Run, course: Course) -> F
             history=monitor.history,
             n_epochs=state.epoch,
             reason="max_seconds" if settled.cut_short and monitor.reason == "tol" else monitor.reason,
+            unseen=unseen(model),
         )
 
     hooks = _hooks(run, monitor, fitted)
@@ -119,8 +150,25 @@ def _fitted(machine: Machine, examples: Examples, run: Run, course: Course) -> F
     if run.file is not None:
         with run.blaming_its_file():
             check_sizes(result.model, None)
-    found = importances(result.model, examples.rows, run.seed, run.workers, run.budget.deadline())
-    return replace(result, importances=found)
+    return result, examples.rows
+
+
+def _settle(machine: Machine, examples: Examples, run: Run, rng: np.random.Generator, course: Course) -> Settled:
+    """Return what is settled before the first step, with predictions of rows that were held out where it costs little.
+
+    A search has learned one gamma without each of its held-out parts, so that these rows are seen by nothing. Where the
+    sample grows, the solver itself has such predictions of more rows.
+    """
+    settled, folds = machine.settle(examples, run, rng, course)
+    grows = isinstance(machine.solver, DualAscent) and machine.solver.grows(len(examples))
+    if not folds or not machine.exact or grows or run.stopping.validation_fraction is not None or settled.cut_short:
+        return settled
+    late = CrossFit(solve, machine, examples, settled, run.seed, run.stopping)
+    try:
+        return replace(settled, unseen=late.unseen(run.workers, folds))
+    except KeyboardInterrupt:
+        run.keep(run)
+        raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet") from None
 
 
 def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:
@@ -139,8 +187,10 @@ def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:
     return replace(hooks, before_epoch=watcher.before_epoch, after_epoch=after_epoch)
 
 
-def _check_settled(machine: Machine, settled: Settled) -> None:
+def _check_settled(machine: Machine, settled: Settled, examples: Examples) -> None:
     """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
+    if settled.unseen is not None:
+        settled.unseen.check(examples.targets.shape[1], int(examples.places.max()) + 1)
     for part, found, known in (
         (machine.kernel, settled.kernel, CHOSEN_KERNELS),
         (machine.loss, settled.loss, CHOSEN_LOSSES),

@@ -58,7 +58,8 @@ class Machine:
     learned). ``gamma`` is a number, one per feature, or a rule ("auto", "learn", "scale", "median"); ``C`` is None
     where it is chosen together with a learned gamma, or 1. ``intercept`` and ``trend`` say whether f has them; None
     lets held-out rows choose together with a learned gamma, and else gives an intercept to the exact machines of
-    dot-product kernels, whose f would be 0 at the origin. ``names`` are the features', for messages.
+    dot-product kernels, whose f would be 0 at the origin. ``names`` are the features', for messages; features of one
+    of the ``groups`` share a weight where gamma is learned.
     """
 
     kernel: Kernel | None
@@ -73,6 +74,7 @@ class Machine:
     intercept: bool | None = False
     trend: bool | None = False
     names: NDArray[Any] | None = None
+    groups: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         if (self.intercept or self.trend) and isinstance(self.expansion, RandomFourier):
@@ -188,12 +190,17 @@ class Machine:
 
         return Reference(build, rows, own.order, self.budget)
 
-    def settle(self, examples: Examples, run: Run, rng: np.random.Generator, course: Course) -> Settled:
-        """Return gamma, learned if it is to be, and what goes with it; ``course`` is told how far that is."""
+    def settle(
+        self, examples: Examples, run: Run, rng: np.random.Generator, course: Course
+    ) -> tuple[Settled, list[metric.Fold]]:
+        """Return gamma, learned if it is to be, and what goes with it; and the parts that were held out to learn it.
+
+        ``course`` is told how far that is.
+        """
         rows, C = examples.rows, 1.0 if self.C is None else self.C
         beside = self.usual_beside
         if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
-            return Settled(None, C, **beside._asdict(), randomness=rng.bit_generator.state)
+            return Settled(None, C, **beside._asdict(), randomness=rng.bit_generator.state), []
         kernel = self.usual_kernel
         learnable = isinstance(rows, DenseRows) and kernel.pairwise.is_distance and kernel.gamma_power > 0
         rule = self.gamma
@@ -201,7 +208,8 @@ class Machine:
             enough = len(examples) >= metric.FEWEST_ROWS
             rule = "learn" if learnable and self.exact and enough else "scale"
         if not (isinstance(rule, str) and rule == "learn"):
-            return Settled(self._gamma(rule, rows, rng), C, **beside._asdict(), randomness=rng.bit_generator.state)
+            gamma = self._gamma(rule, rows, rng)
+            return Settled(gamma, C, **beside._asdict(), randomness=rng.bit_generator.state), []
         if not (isinstance(rows, DenseRows) and learnable):
             raise ValueError(
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
@@ -209,7 +217,7 @@ class Machine:
             )
         found = self._learned(rows, examples, run, course)
         reshaping = found.reshaping
-        return Settled(
+        settled = Settled(
             self._gamma(found.gamma, rows, rng),
             found.C,
             found.weights,
@@ -222,12 +230,13 @@ class Machine:
             cut_short=found.cut_short,
             randomness=rng.bit_generator.state,
         )
+        return settled, found.folds
 
     def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course) -> metric.Choice:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
-            self.budget, run.budget.deadline(SEARCHED_BY),
+            self.budget, run.budget.deadline(SEARCHED_BY), self.groups,
         )  # fmt: skip
         options = metric.Options(
             self._kernels(len(rows)), self._losses(), self.C, self.kernel is None,

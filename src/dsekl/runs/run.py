@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
+from dsekl.calibration import Unseen
 from dsekl.deadline import Budget
 from dsekl.persistence import checking
 from dsekl.rows import Reshaping
@@ -64,6 +65,8 @@ class Settled:
     """Whether the search for all this ended because its time was over."""
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
+    unseen: Unseen | None = None
+    """Predictions of rows that were held out, where the search had some that cost little."""
 
     @property
     def reshaping(self) -> Reshaping | None:

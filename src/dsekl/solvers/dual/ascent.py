@@ -36,7 +36,7 @@ from ..solver import Problem, Verdict, require
 from ..state import Floats
 from .acceleration import accelerate
 from .block import descend, solve_squared, violations
-from .certificate import Certificate, audited, certify, feasible, overflow
+from .certificate import Certificate, audited, certify, certify_sample, feasible, overflow
 from .definite import indefinite, require_definite
 from .dual_state import DualPlan, DualState
 from .shrinking import Conditions, confirmed_slack
@@ -58,6 +58,12 @@ TRUST = 1 / 32
 
 FEWEST_ROWS = 4_000
 """Samples smaller than this are not worth a stage of their own."""
+
+MOST_WAITED = 8
+"""Further epochs that the last sample may take before it is doubled; each costs a quarter of one on all rows."""
+
+MOST_KEPT, FEWEST_KEPT = 2**16, 2**13
+"""Predictions of the last newcomers that are kept, and the rows that are kept however many outputs there are."""
 
 SWEEPS_OF_ONE_BLOCK = 25
 """Factor of the sweeps where all rows are in one block: nothing outside waits for them, so they may go on."""
@@ -96,6 +102,10 @@ class DualAscent(BaseEstimator):
         require(self.block_size >= 1, self, "block_size", "at least 1, e.g. 2048")
         require(self.most_sweeps >= 1, self, "most_sweeps", "at least 1, e.g. 20")
 
+    def grows(self, n_rows: int) -> bool:
+        """Tell whether a fit of so many rows starts on a sample of them."""
+        return self.grow and n_rows > 2 * FEWEST_ROWS
+
     def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
         if not problem.gram.symmetric:
             raise ValueError("solver='dual' needs expansion='empirical': it has one coefficient for each training row")
@@ -103,7 +113,7 @@ class DualAscent(BaseEstimator):
         shape = (problem.n_rows, problem.n_outputs)
         rank = rng.permutation(problem.n_rows)
         size = problem.n_rows
-        while self.grow and size > 2 * FEWEST_ROWS and size > problem.n_rows // 16:
+        while self.grows(size) and size > problem.n_rows // 16:
             size //= 2
         nothing, diagonal = np.zeros(shape), problem.gram.diagonal()
         first = violations(problem.targets, problem.C * problem.weights, nothing, nothing, diagonal, problem.loss)
@@ -142,7 +152,8 @@ class DualAscent(BaseEstimator):
         yield from rows.run(self, state.plan)
         slack = rows.confirmed_slack(state.plan) if self.shrink else np.inf
         if state.size < problem.n_rows:
-            _grow(problem, state)
+            if _may_grow(problem, state):
+                _grow(problem, state)
         else:
             if problem.loss.quadratic:
                 accelerate(problem, state)
@@ -194,8 +205,13 @@ def _goal(problem: Problem, state: DualState) -> float:
         return problem.tol
     if problem.hard:
         return problem.loss.settled_gap
-    unseen = problem.C * float(problem.weights.sum()) * state.unseen_loss
-    widening = max(1.0, unseen / state.primal) if state.primal > 0 else 1.0
+    return _settled_gap(problem, state, state.primal, float(problem.weights.sum()))
+
+
+def _settled_gap(problem: Problem, state: DualState, primal: float, weight: float) -> float:
+    """Return the gap at which predictions have settled, of rows with a primal objective and a sum of weights."""
+    unseen = problem.C * weight * state.unseen_loss
+    widening = max(1.0, unseen / primal) if primal > 0 else 1.0
     return min(WIDEST_GAP, problem.loss.settled_gap * widening)
 
 
@@ -215,12 +231,36 @@ def _take(found: Certificate, state: DualState) -> None:
     state.gap, state.primal, state.loss_sum, state.loss_weight = found.gap, found.primal, found.loss, found.weight
 
 
+def _next_size(problem: Problem, state: DualState) -> int:
+    return problem.n_rows if 2 * state.size > problem.n_rows - FEWEST_ROWS else 2 * state.size
+
+
+def _may_grow(problem: Problem, state: DualState) -> bool:
+    """Tell whether the sample is ready to be doubled; if not, it goes on with smaller violations.
+
+    The last sample is solved first: what it predicts for the other half of the rows, which it has not seen, is to tell
+    how far predictions can be trusted.
+    """
+    if _next_size(problem, state) < problem.n_rows or state.waited == MOST_WAITED or problem.hard:
+        return True
+    found = certify_sample(problem, state)
+    if found.gap < max(problem.tol or 0.0, _settled_gap(problem, state, found.primal, found.weight)):
+        return True
+    state.waited += 1
+    state.threshold = 0.5 * state.threshold
+    return False
+
+
 def _grow(problem: Problem, state: DualState) -> None:
     """Double the sample; the rows that join are predicted by the model that has not seen them."""
-    larger = problem.n_rows if 2 * state.size > problem.n_rows - FEWEST_ROWS else 2 * state.size
+    larger = _next_size(problem, state)
     newcomers = np.flatnonzero((state.rank >= state.size) & (state.rank < larger))
-    state.size = larger
+    state.size, state.threshold = larger, COARSE
     _predict(problem, state, newcomers)
+    if larger == problem.n_rows:
+        most = max(FEWEST_KEPT, MOST_KEPT // problem.n_outputs)
+        kept = newcomers[state.rank[newcomers] < larger - len(newcomers) + most]
+        state.newcomers, state.newcomers_F = kept, state.F[kept]
     losses = problem.loss.value(problem.targets[newcomers], state.F[newcomers]).sum(axis=1)
     state.unseen_loss = float(np.average(losses, weights=problem.weights[newcomers]))
 

@@ -78,6 +78,11 @@ class DualState(State):
     """The primal objective."""
     unseen_loss: NotNegative = 0.0
     """Mean loss of the rows that joined last, under the model before they joined."""
+    waited: Count = 0
+    """Further epochs that the last sample was given before it was doubled."""
+    newcomers: Annotated[NDArray[np.intp], Form(("any",), "intp", below="rows")] | None = None
+    newcomers_F: Annotated[Floats, Form(("any", "outputs"))] | None = None
+    """Rows that joined last, and their predictions by the model that had not seen them."""
     past_coef: Annotated[Floats, Form(("any", "terms", "outputs"))] | None = None
     past_F: Annotated[Floats, Form(("any", "rows", "outputs"))] | None = None
     """Coefficients and predictions after the last epochs, for the acceleration."""
@@ -92,6 +97,10 @@ class DualState(State):
             raise ValueError(f"the state's rank and size {self.size} are no sample of {n} rows")
         if (self.active & (self.rank >= self.size)).any():
             raise ValueError("the state's active rows are not all in the sample")
+        if (self.newcomers is None) != (self.newcomers_F is None) or (
+            self.newcomers is not None and self.newcomers_F is not None and len(self.newcomers) != len(self.newcomers_F)
+        ):
+            raise ValueError("the state's newcomers do not fit their predictions")
         self._check_numbers(problem)
         lengths = {0 if past is None else len(past) for past in (self.past_coef, self.past_F)}
         if len(lengths) > 1 or max(lengths) > MEMORY:

@@ -1,0 +1,173 @@
+"""Dates and times as features: a trend, and the cycles of the day, the week and the year, as far as they vary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from . import saved_values as saved_value
+from .errors import quoted
+from .field_values import Numbers, is_missing, is_number
+from .table import Chunk
+
+DAY = 86_400.0
+
+CYCLES = {"hour": DAY, "weekday": 7 * DAY, "season": 365.2425 * DAY}
+"""Seconds of each cycle."""
+
+VARIES = 0.05
+"""Share of a cycle that must lie between two values for it to be a feature."""
+
+SPELLINGS = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S")
+"""Spellings beside those of ISO 8601; 3/4/2020 is none, as it may be in March or in April."""
+
+LONGEST = 3.2e11
+"""Seconds, ten thousand years, up to which a time is one."""
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of times in seconds: days since ``origin``, and sine and cosine of each of its ``cycles``.
+
+    There is an indicator of missing values if ``missing``; a missing time is the ``fill``.
+    """
+
+    name: str
+    fill: float
+    missing: bool
+    origin: float
+    cycles: Sequence[str]
+
+    @property
+    def features(self) -> list[str]:
+        cycles = [f"{self.name} {wave} of {cycle}" for cycle in self.cycles for wave in ("sine", "cosine")]
+        return [f"{self.name} in days", *cycles, *([f"{self.name} missing"] if self.missing else [])]
+
+    @property
+    def groups(self) -> list[int]:
+        """Which features share a weight: the two waves of a cycle."""
+        pairs = [1 + k // 2 for k in range(2 * len(self.cycles))]
+        return [0, *pairs, *([1 + len(self.cycles)] if self.missing else [])]
+
+    def encode(self, chunk: Chunk, out: Numbers) -> int:
+        """Write the features of the rows into ``out``; return 0, as no time is unknown."""
+        values = times(chunk, self.name)
+        absent = np.isnan(values)
+        values = np.where(absent, self.fill, values)
+        out[:, 0] = (values - self.origin) / DAY
+        for place, cycle in enumerate(self.cycles):
+            angle = 2.0 * np.pi * np.mod(values, CYCLES[cycle]) / CYCLES[cycle]
+            out[:, 1 + 2 * place], out[:, 2 + 2 * place] = np.sin(angle), np.cos(angle)
+        if self.missing:
+            out[:, -1] = absent
+        return 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "kind": "date", "name": self.name, "fill": self.fill, "missing": self.missing, "origin": self.origin,
+            "cycles": list(self.cycles),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, saved: object, place: str) -> DateColumn:
+        """Return the column that ``to_dict`` described at a place of a file; ValueError if it never did."""
+        entries = saved_value.entries(saved, place, {"kind", "name", "fill", "missing", "origin", "cycles"})
+        cycles = saved_value.texts(entries["cycles"], f"{place}.cycles")
+        if not set(cycles) <= CYCLES.keys():
+            raise ValueError(f"{place}.cycles has one that is none of {', '.join(CYCLES)}")
+        return cls(
+            saved_value.text(entries["name"], f"{place}.name"),
+            saved_value.number(entries["fill"], f"{place}.fill"),
+            saved_value.flag(entries["missing"], f"{place}.missing"),
+            saved_value.number(entries["origin"], f"{place}.origin"),
+            cycles,
+        )
+
+
+@dataclass(slots=True)
+class DateLearner:
+    """The first and last time of a column, and how far it goes along each cycle."""
+
+    name: str
+    missing: int = 0
+    first: float = np.inf
+    last: float = -np.inf
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def observe(self, chunk: Chunk) -> None:
+        """Take in the times of more rows."""
+        values = times(chunk, self.name)
+        present = values[~np.isnan(values)]
+        self.missing += len(values) - len(present)
+        if not len(present):
+            return
+        self.first, self.last = min(self.first, float(present.min())), max(self.last, float(present.max()))
+        for cycle, length in CYCLES.items():
+            place = np.mod(present, length) / length
+            low, high = self.bounds.get(cycle, (np.inf, -np.inf))
+            self.bounds[cycle] = min(low, float(place.min())), max(high, float(place.max()))
+
+    def learned(self) -> DateColumn | str:
+        """Return the column, or why it is left out."""
+        if not self.bounds:
+            return "all values are missing"
+        if self.first == self.last and not self.missing:
+            return "it is constant"
+        cycles = [cycle for cycle, (low, high) in self.bounds.items() if high - low >= VARIES]
+        middle = 0.5 * (self.first + self.last)
+        return DateColumn(self.name, middle, self.missing > 0, middle, cycles)
+
+
+def times(chunk: Chunk, name: str) -> Numbers:
+    """Return a column as seconds, NaN for missing ones; an error names a value that is no time."""
+    column = chunk.column(name)
+    if not isinstance(column, np.ndarray):
+        return _from_texts(chunk, name, column)
+    values = np.asarray(column, dtype=np.float64)
+    far = np.abs(values) > LONGEST
+    if far.any():
+        i = int(far.argmax())
+        raise chunk.error(i, name, f"{values[i]:g} seconds are no time; times are in seconds since 1970")
+    return values
+
+
+def as_time(text: str) -> float | None:
+    """Return a date or time, as it is usually spelled, in seconds since 1970; None for any other text.
+
+    A time without a zone is taken as it stands, one with a zone in UTC.
+    """
+    text = text.strip()
+    if not text[:1].isdigit() or is_number(text):
+        return None
+    found = None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        for spelling in SPELLINGS:
+            try:
+                found = datetime.strptime(text, spelling)
+                break
+            except ValueError:
+                continue
+    if found is None:
+        return None
+    return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
+
+
+def _from_texts(chunk: Chunk, name: str, column: Sequence[str]) -> Numbers:
+    found: dict[str, float] = {}
+    for i, field_ in enumerate(column):
+        if field_ in found:
+            continue
+        seconds = np.nan if is_missing(field_) else as_time(field_)
+        if seconds is None:
+            raise chunk.error(
+                i, name, f"{quoted(field_.strip())} is not a date; spell it like 2024-12-31 or 31.12.2024"
+            )
+        found[field_] = seconds
+    return np.array([found[field_] for field_ in column])

@@ -1,0 +1,254 @@
+"""Tables as they come: texts, dates, gaps and categories, the same encoder in Python and on the command line."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import dsekl
+from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.persistence import ModelFileError
+
+pd = pytest.importorskip("pandas")
+
+QUICK: dict[str, Any] = dict(random_state=0, n_jobs=1)
+GIVEN: dict[str, Any] = dict(**QUICK, gamma=0.5, C=1.0)
+N = 300
+
+
+def a_frame(n: int = N, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, n),
+            "city": rng.choice(["Rome", "Oslo", "Bonn", "Lima"], n),
+            "member": rng.random(n) > 0.5,
+            "seen": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300 * 24, n), unit="h"),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], n), categories=["S", "M", "L"], ordered=True),
+            "visits": pd.array(rng.integers(0, 5, n), dtype="Int64"),
+        }
+    )
+    for step, name in ((7, "age"), (11, "city"), (13, "seen"), (17, "visits"), (19, "size")):
+        frame.loc[::step, name] = None
+    return frame
+
+
+def answers(frame: Any) -> Any:
+    return ((frame["city"] == "Rome") ^ (frame["age"] > 50)).astype(int).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def fitted() -> DSEKLClassifier:
+    frame = a_frame()
+    return DSEKLClassifier(**QUICK).fit(frame, answers(frame))
+
+
+def test_a_frame_is_fitted_and_predicted(fitted: DSEKLClassifier) -> None:
+    new = a_frame(500, seed=1)
+    assert fitted.score(new, answers(new)) > 0.93
+    assert fitted.predict_proba(new).shape == (500, 2)
+    assert fitted.feature_names_in_.tolist() == list(new.columns)
+    assert fitted.n_features_in_ == 6
+    assert dict(zip(new.columns, fitted.feature_importances_, strict=True))["member"] < 0.1
+    assert fitted.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_categories_share_a_weight(fitted: DSEKLClassifier) -> None:
+    features = fitted.encoder_.features
+    cities = [fitted.gamma_[place] for place, name in enumerate(features) if name.startswith("city")]
+    assert len(cities) == 5  # four, and one for missing
+    assert np.ptp(cities) == pytest.approx(0.0, abs=1e-9 * max(cities))
+
+
+def test_columns_are_found_by_name(fitted: DSEKLClassifier) -> None:
+    new = a_frame(50, seed=1)
+    f = fitted.decision_function(new)
+    np.testing.assert_array_equal(fitted.decision_function(new[new.columns[::-1]].assign(more=1)), f)
+    with pytest.raises(ValueError, match="lacks the column 'city'"):
+        fitted.predict(new.drop(columns="city"))
+
+
+def test_polars_frames_give_the_same_predictions(fitted: DSEKLClassifier) -> None:
+    pl = pytest.importorskip("polars")
+    new = a_frame(50, seed=1)
+    np.testing.assert_array_equal(fitted.decision_function(pl.from_pandas(new)), fitted.decision_function(new))
+    frame = a_frame().drop(columns="size")
+    of_pandas = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    of_polars = DSEKLClassifier(**GIVEN).fit(pl.from_pandas(frame), answers(frame))
+    np.testing.assert_array_equal(of_polars.decision_function(new), of_pandas.decision_function(new))
+
+
+def test_files_pickles_and_clones_keep_the_encoder(fitted: DSEKLClassifier, tmp_path: Path) -> None:
+    new = a_frame(50, seed=1)
+    f = fitted.decision_function(new)
+    fitted.save(tmp_path / "model")
+    loaded = dsekl.load(tmp_path / "model")
+    for other in (loaded, pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(other.decision_function(new), f)
+        np.testing.assert_array_equal(other.feature_importances_, fitted.feature_importances_)
+        assert other.feature_names_in_.tolist() == list(new.columns)
+    frame = a_frame()
+    np.testing.assert_array_equal(clone(fitted).fit(frame, answers(frame)).decision_function(new), f)
+    assert not hasattr(fitted.fit(np.zeros((4, 2)) + np.eye(4, 2), [0, 1, 0, 1]), "encoder_")
+
+
+def test_a_model_of_the_command_line_predicts_frames(run: Any, tmp_path: Path) -> None:
+    frame = a_frame()
+    frame.assign(y=answers(frame)).to_csv(tmp_path / "table.csv", index=False)
+    result = run(
+        "fit", tmp_path / "table.csv", "-m", tmp_path / "m.dsekl", "--target", "y", "--gamma", "0.5", "-j", "1"
+    )
+    assert result.code == 0, result.err
+    new = a_frame(50, seed=1)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    said = run("predict", tmp_path / "m.dsekl", tmp_path / "new.csv").out.split()[1:]
+    model = dsekl.load(tmp_path / "m.dsekl")
+    assert "seen" in [column.name for column in model.encoder_.columns]
+    assert model.predict(new.astype({"size": str})).astype(str).tolist() == said
+
+
+def test_a_model_of_python_predicts_files(run: Any, tmp_path: Path) -> None:
+    frame, new = a_frame(), a_frame(50, seed=1)
+    model = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    model.save(tmp_path / "m.dsekl")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", tmp_path / "m.dsekl", tmp_path / "new.csv", "--proba")
+    assert result.code == 0, result.err
+    assert [line.split(",")[0] for line in result.out.splitlines()[1:]] == model.predict(new).astype(str).tolist()
+
+
+def test_arrays_with_gaps() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0].copy()
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = DSEKLRegressor(**QUICK, gamma=0.5).fit(X, y)
+    assert model.n_features_in_ == 3
+    assert model.feature_importances_.shape == (3,)
+    assert model.encoder_.features == ["x0", "x0 missing", "x1", "x1 missing", "x2", "x2 missing"]
+    assert model.score(X, y) > 0.7
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        model.predict(X[:, :2])
+
+
+def test_categorical_features_by_name_place_and_mask() -> None:
+    frame = pd.DataFrame({"code": np.tile([1, 2, 3, 4], 30), "x": np.arange(120.0)})
+    y = (frame["code"] % 2).to_numpy()
+    models = [
+        DSEKLClassifier(**GIVEN, categorical_features=given).fit(X, y)
+        for given, X in (
+            (["code"], frame), ([0], frame), ([True, False], frame), ([0], frame.to_numpy(float)),
+        )
+    ]  # fmt: skip
+    for model in models:
+        assert len(model.encoder_.columns[0].features) == 4
+    assert not hasattr(DSEKLClassifier(**GIVEN).fit(frame, y), "encoder_")
+    for wrong in (["nothing"], [7]):
+        with pytest.raises(ValueError, match=r"categorical_features=.* no column of X"):
+            DSEKLClassifier(**GIVEN, categorical_features=wrong).fit(frame, y)
+
+
+def test_an_unknown_category_is_none_of_the_known() -> None:
+    frame = pd.DataFrame({"city": ["Rome", "Oslo"] * 30, "x": np.arange(60.0)})
+    model = DSEKLClassifier(**GIVEN).fit(frame, [0, 1] * 30)
+    encoded = model.encoder_.encode(dsekl.data.frames.FrameTable(pd.DataFrame({"city": ["Bonn"], "x": [1.0]})).chunk())
+    assert encoded.tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_dates_have_the_cycles_that_vary() -> None:
+    days = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(20), unit="D"), "x": range(20)})
+    model = DSEKLRegressor(**GIVEN).fit(days, np.arange(20.0))
+    assert model.encoder_.features == [
+        "day in days", "day sine of weekday", "day cosine of weekday", "day sine of season", "day cosine of season",
+        "x",
+    ]  # fmt: skip
+    zoned = days.assign(day=days["day"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"))
+    np.testing.assert_array_equal(model.predict(zoned), model.predict(days))
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "mixed types": ({"x": [1, "a"] * 5}, "row 1 of X: column 'x': holds 'a', and row 0 a number"),
+    "lists": ({"x": [[1, 2]] * 10}, "column 'x'"),
+    "objects": ({"x": [object()] * 10}, "column 'x'.*type object"),
+    "infinite": ({"x": [np.inf] + [1.0] * 9, "c": list("ab") * 5}, "row 0 of X: column 'x': the number is infinite"),
+    "all missing": ({"x": [np.nan] * 10}, "no column to learn from: column 'x', since all values are missing"),
+    "constant texts": ({"x": ["a"] * 10}, "no column to learn from: column 'x', since it is constant"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_columns_are_named(bad: str) -> None:
+    columns, words = BAD[bad]
+    with pytest.raises(ValueError, match=words):
+        DSEKLRegressor(**GIVEN).fit(pd.DataFrame(columns), np.arange(10.0))
+
+
+def test_bad_names_are_named() -> None:
+    frame = pd.DataFrame([["a", 1.0], ["b", 2.0]] * 5)
+    y = np.arange(10.0)
+    with pytest.raises(ValueError, match="column name 0 of type int; make all names texts"):
+        DSEKLRegressor(**GIVEN).fit(frame, y)
+    frame.columns = ["x", "x"]
+    with pytest.raises(ValueError, match="column 'x': occurs more than once"):
+        DSEKLRegressor(**GIVEN).fit(frame, y)
+    frame.columns = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+    with pytest.raises(ValueError, match="MultiIndex"):
+        DSEKLRegressor(**GIVEN).fit(frame, y)
+    with pytest.raises(ValueError, match="0 rows"):
+        DSEKLRegressor(**GIVEN).fit(pd.DataFrame({"x": pd.Series([], dtype=str)}), [])
+
+
+def test_a_number_that_became_a_text_is_named(fitted: DSEKLClassifier) -> None:
+    frame = pd.DataFrame({"city": ["Rome", "Oslo"] * 30, "x": np.arange(60.0)})
+    model = DSEKLClassifier(**GIVEN).fit(frame, [0, 1] * 30)
+    with pytest.raises(ValueError, match="row 1 of X: column 'x': 'many' is not a number"):
+        model.predict(pd.DataFrame({"city": ["Rome", "Rome"], "x": ["3", "many"]}))
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        model.predict(np.zeros((3, 5)))
+
+
+def test_free_texts_are_left_to_the_user() -> None:
+    frame = pd.DataFrame({"note": [f"a letter of {k} words" for k in range(100)], "x": np.arange(100.0)})
+    with pytest.warns(UserWarning, match="column 'note', since it holds free texts.*TfidfVectorizer"):
+        DSEKLRegressor(**GIVEN).fit(frame, np.arange(100.0))
+
+
+def test_many_levels_share_a_feature() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": [f"k{k}" for k in rng.integers(0, 3000, 6000)]})
+    model = DSEKLRegressor(**GIVEN, max_epochs=2, tol=0.9).fit(frame, np.zeros(6000))
+    assert len(model.encoder_.features) == 101
+
+
+def test_a_forged_encoder_is_refused(fitted: DSEKLClassifier, tmp_path: Path) -> None:
+    frame = a_frame()
+    model = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    columns = model.encoder_.columns
+    model.encoder_ = dsekl.data.encoding.TableEncoder(columns[:-1], {columns[-1].name: "gone"})
+    vars(model)["n_features_in_"] = 6
+    model.save(tmp_path / "model")
+    with pytest.raises(ModelFileError):
+        dsekl.load(tmp_path / "model")
+
+
+def test_pipelines_around_it() -> None:
+    frame = a_frame().drop(columns=["seen", "size", "visits", "age"])
+    y = answers(a_frame())
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["city"]), remainder="passthrough")
+    pipeline = make_pipeline(encoder.set_output(transform="pandas"), DSEKLClassifier(**GIVEN))
+    assert pipeline.fit(frame, y).predict(frame).shape == (N,)
+
+
+def test_skrub_wraps_it() -> None:
+    skrub = pytest.importorskip("skrub")
+    frame = a_frame()
+    pipeline = skrub.tabular_pipeline(DSEKLClassifier(**GIVEN)).fit(frame, answers(frame))
+    assert pipeline.score(frame, answers(frame)) > 0.8

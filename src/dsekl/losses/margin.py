@@ -10,11 +10,11 @@ from scipy.special import expit, xlogy
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array, Loss
+from .loss import Array, Box, BoxedLoss, Loss, over
 
 
 @dataclass
-class Hinge(Loss, BaseEstimator):
+class Hinge(BoxedLoss, BaseEstimator):
     """``max(0, 1 - y f)``: the support vector machine."""
 
     tasks: ClassVar = ("classification",)
@@ -32,12 +32,16 @@ class Hinge(Loss, BaseEstimator):
         size = y * coef
         return np.where((size >= 0) & (size <= C), -size, np.inf)
 
+    def box(self, y: Array, C: Array) -> Box:
+        end = y * C
+        return Box(0.0, np.zeros_like(C), np.minimum(0.0, end), np.maximum(0.0, end))
+
     def dual_step(self) -> Any:
         return steps.hinge
 
 
 @dataclass
-class SquaredHinge(Loss, BaseEstimator):
+class SquaredHinge(BoxedLoss, BaseEstimator):
     """``max(0, 1 - y f)^2``."""
 
     tasks: ClassVar = ("classification",)
@@ -56,6 +60,10 @@ class SquaredHinge(Loss, BaseEstimator):
         with np.errstate(divide="ignore", invalid="ignore"):
             ridge = np.where(size == 0, 0.0, size**2 / (4.0 * C))
         return np.where(size >= 0, -size + ridge, np.inf)
+
+    def box(self, y: Array, C: Array) -> Box:
+        end = np.where(C > 0, y * np.inf, 0.0)
+        return Box(0.0, 0.5 * over(C), np.minimum(0.0, end), np.maximum(0.0, end))
 
     def dual_step(self) -> Any:
         return steps.squared_hinge

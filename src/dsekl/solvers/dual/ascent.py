@@ -30,6 +30,7 @@ from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
 from dsekl.kernels import known_definite
+from dsekl.losses import BoxedLoss
 from dsekl.sampling import draw_blocks
 
 from ..solver import Problem, Verdict, require
@@ -39,6 +40,7 @@ from .block import descend, solve_squared, violations
 from .certificate import Certificate, audited, certify, feasible, overflow
 from .definite import indefinite, require_definite
 from .dual_state import DualPlan, DualState
+from .interior import solve_boxed
 from .shrinking import Conditions, confirmed_slack
 
 COARSE, FINE = 0.05, 1e-5
@@ -290,13 +292,15 @@ class _ActiveRows:
             self.solve(K, block, after)
         else:
             alone = len(self.rows) <= solver.block_size
+            loss, small = self.problem.loss, INNER_PRECISION * self.small
             most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
 
             def one_output(o: int) -> None:
                 coef, f = np.ascontiguousarray(after[:, o]), self.f[block, o].astype(K.dtype)
-                y = np.ascontiguousarray(self.y[block, o])
-                small = INNER_PRECISION * self.small
-                descend(K, y, self.C[block], coef, f, self.problem.loss, most_sweeps, small)
+                sides = K, np.ascontiguousarray(self.y[block, o]), self.C[block], coef, f
+                unsettled = descend(*sides, loss, most_sweeps, small) > small
+                if unsettled and alone and isinstance(loss, BoxedLoss) and solve_boxed(*sides, loss):
+                    descend(*sides, loss, solver.most_sweeps, small)
                 after[:, o] = coef
 
             self.problem.workers.map(one_output, range(after.shape[1]))

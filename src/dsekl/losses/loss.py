@@ -80,7 +80,7 @@ class Box:
 
 @runtime_checkable
 class BoxedLoss(Loss, Protocol):
-    """A loss whose conjugate is quadratic between kinks."""
+    """A loss whose conjugate is quadratic on an interval, with at most one kink, at 0; finite where C is."""
 
     def box(self, y: Array, C: Array) -> Box:
         """Return what the conjugate is made of, for targets and factors of some rows."""

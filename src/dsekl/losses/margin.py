@@ -10,7 +10,7 @@ from scipy.special import expit, xlogy
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array, Box, BoxedLoss, Loss, over
+from .loss import Array, Box, BoxedLoss, Loss
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Hinge(BoxedLoss, BaseEstimator):
 
 
 @dataclass
-class SquaredHinge(BoxedLoss, BaseEstimator):
+class SquaredHinge(Loss, BaseEstimator):
     """``max(0, 1 - y f)^2``."""
 
     tasks: ClassVar = ("classification",)
@@ -60,10 +60,6 @@ class SquaredHinge(BoxedLoss, BaseEstimator):
         with np.errstate(divide="ignore", invalid="ignore"):
             ridge = np.where(size == 0, 0.0, size**2 / (4.0 * C))
         return np.where(size >= 0, -size + ridge, np.inf)
-
-    def box(self, y: Array, C: Array) -> Box:
-        end = np.where(C > 0, y * np.inf, 0.0)
-        return Box(0.0, 0.5 * over(C), np.minimum(0.0, end), np.maximum(0.0, end))
 
     def dual_step(self) -> Any:
         return steps.squared_hinge

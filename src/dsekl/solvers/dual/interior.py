@@ -1,6 +1,6 @@
 """An interior point method for a block that sweeps do not settle: large C on a wide kernel couples all of its rows.
 
-But for the logistic one, the conjugates of the losses are quadratic on a box, with at most one kink, at 0 (``Box``).
+Most losses have conjugates that are quadratic on a box, with at most one kink, at 0 (``BoxedLoss``).
 Each of some twenty steps solves one linear system of the block's size, whatever C is and however alike the rows are.
 The system comes from Newton's method on the optimality conditions, with the products of each distance to a bound and
 its multiplier held at a number that goes to 0; each step is taken twice, the second time with what the first, plain one
@@ -24,8 +24,12 @@ from dsekl.losses import BoxedLoss
 from .block import ROUNDING, Floats
 
 MOST_STEPS = 60
+
 PRECISION = 1e-7
 """Sum of all products of distance and multiplier, over the block's objective, that ends the steps."""
+
+PULL = 0.01
+"""Of the pull to where coefficients were, over what solves for the squared loss add."""
 
 INSIDE = 0.99
 """Share of the way to the nearest bound that a step may go."""
@@ -41,11 +45,11 @@ def solve_boxed(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[
     """
     box = loss.box(y, C)
     rows = np.flatnonzero(box.lo < box.hi)
-    if not len(rows):
+    if not len(rows) or not np.isfinite(box.hi - box.lo).all():
         return False
     lo, hi, start = box.lo[rows], box.hi[rows], coef[rows]
     M = K[np.ix_(rows, rows)].astype(np.float64)
-    pull = ROUNDING[K.dtype.name] * float(np.trace(M))
+    pull = PULL * ROUNDING[K.dtype.name] * float(np.trace(M))
     M[np.diag_indices_from(M)] += box.ridge[rows] + pull
     slope = f[rows] - y[rows] + box.ridge[rows] * start
     sides = (
@@ -54,8 +58,11 @@ def solve_boxed(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[
         else _Numbers(np.array([1.0]), lo[None], hi[None], 0.0)
     )
     try:
-        found = _minimum(M, slope, start, sides)
+        with np.errstate(all="ignore"):
+            found = _minimum(M, slope, start, sides)
     except LinAlgError:
+        return False
+    if not np.isfinite(found).all():
         return False
     change = np.clip(found, lo, hi) - start
     move = change.astype(K.dtype) @ K[rows]
@@ -78,9 +85,7 @@ class _Numbers:
 
     def begin(self, coef: Floats) -> Floats:
         """Return numbers inside the bounds, near to those of ``coef``."""
-        bounded = np.isfinite(self.hi - self.lo)
-        size = float(np.abs(coef).max(initial=0.0)) or 1.0
-        room = ROOM * np.where(bounded, self.hi - self.lo, size)
+        room = ROOM * (self.hi - self.lo)
         return np.clip(self.signs[:, None] * coef, self.lo + room, self.hi - room)
 
 
@@ -90,13 +95,10 @@ def _minimum(M: Floats, slope: Floats, start: Floats, sides: _Numbers) -> Floats
     z = sides.begin(start)
     coef = (signs * z).sum(axis=0)
     g = slope + M @ (coef - start)
-    below, above = np.isfinite(sides.lo), np.isfinite(sides.hi)
     size = max(float(np.abs(g).mean()), np.finfo(np.float64).tiny)
-    alpha, beta = np.where(below, size, 0.0), np.where(above, size, 0.0)
-    n_bounds = np.count_nonzero(below) + np.count_nonzero(above)
+    alpha, beta = np.full_like(z, size), np.full_like(z, size)
     for _ in range(MOST_STEPS):
-        # Where there is no bound, the distance stands as 1 and the multiplier as 0: no product and no pull.
-        a, b = np.where(below, z - sides.lo, 1.0), np.where(above, sides.hi - z, 1.0)
+        a, b = z - sides.lo, sides.hi - z
         products = float((a * alpha).sum() + (b * beta).sum())
         off = signs * g + sides.margin - alpha + beta
         objective = abs(float((slope + g) @ (coef - start))) + abs(float(slope @ start)) + sides.margin * float(z.sum())
@@ -109,7 +111,7 @@ def _minimum(M: Floats, slope: Floats, start: Floats, sides: _Numbers) -> Floats
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
         center, bend_a, bend_b = 0.0, np.zeros_like(a), np.zeros_like(b)
         for corrected in (False, True):
-            pull_a, pull_b = np.where(below, center - bend_a, 0.0) / a, np.where(above, center - bend_b, 0.0) / b
+            pull_a, pull_b = (center - bend_a) / a, (center - bend_b) / b
             right = -(signs * g + sides.margin) + pull_a - pull_b
             goal = E * (signs * right / D).sum(axis=0)
             d_coef = cho_solve(factor, goal, check_finite=False)
@@ -119,11 +121,11 @@ def _minimum(M: Floats, slope: Floats, start: Floats, sides: _Numbers) -> Floats
             t = min(_share(a, d_z), _share(b, -d_z), _share(alpha, d_alpha), _share(beta, d_beta))
             if not corrected:
                 left = ((a + t * d_z) * (alpha + t * d_alpha)).sum() + ((b - t * d_z) * (beta + t * d_beta)).sum()
-                center = (float(left) / products) ** 3 * products / n_bounds
+                center = (float(left) / products) ** 3 * products / (2 * z.size)
                 bend_a, bend_b = d_z * d_alpha, -d_z * d_beta
         z, alpha, beta = z + t * d_z, alpha + t * d_alpha, beta + t * d_beta
         g, coef = g + t * d_g, coef + t * d_coef
-    return coef
+    return np.asarray(coef)
 
 
 def _share(distance: Floats, change: Floats) -> float:

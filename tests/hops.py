@@ -2,7 +2,8 @@
 
 ``python -m tests.hops`` fits a small table with all defaults and prints every call from one file of dsekl into a
 function of another, until the first step of the solver. A call counts once, however often it is made. Left out is what
-nobody looks up: properties, special methods, lambdas, progress, and the modules ``blas``, ``compiled`` and ``workers``.
+nobody looks up: properties, special methods, lambdas, progress, and the modules ``blas``, ``compiled``, ``deadline``
+and ``workers``.
 The main line is the calls made by the estimator, the model, the run and the solver; the others are made within a
 package that one hop of the main line has entered: the metric, the gram, a block of the dual.
 """
@@ -22,7 +23,10 @@ from dsekl import DSEKLClassifier
 ROOT = Path(dsekl.__file__).parent
 FIRST_STEP = "_ActiveRows.step"
 MAIN_LINE = ("estimators/", "models/", "runs/", "solvers/dual/ascent.py")
-NOT_LOOKED_UP = ("blas.py", "compiled.py", "workers.py", "runs/progress.py")
+NOT_LOOKED_UP = (
+    "blas.py", "compiled.py", "deadline.py", "workers.py", "runs/progress.py", "runs/displays.py", "runs/course.py",
+    "models/forecast.py",
+)  # fmt: skip
 
 Hop = tuple[str, str, str]
 
@@ -63,7 +67,8 @@ def hops() -> list[Hop]:
             caller = caller.f_back
         last = name.rpartition(".")[2]
         special = last in quiet or "<" in name or (last.startswith("__") and last != "__init__")
-        if caller is not None and file_of(caller) != called and called not in NOT_LOOKED_UP and not special:
+        places = {str(file_of(caller)) if caller is not None else called, called}
+        if len(places) == 2 and places.isdisjoint(NOT_LOOKED_UP) and not special:
             found[str(file_of(caller)), called, name] = None
 
     sys.setprofile(watch)

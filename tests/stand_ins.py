@@ -80,8 +80,9 @@ class SVC(ClassifierMixin, StandIn):
 
     def fit(self, X, y, sample_weight=None):
         self._X = X
-        machine = DSEKLClassifier(C=self.C, loss="hinge", class_weight=self.class_weight, **self._settings())
-        self._fit(machine, X, y, sample_weight)
+        own = dict(C=self.C, loss="hinge", fit_intercept=True, class_weight=self.class_weight)
+        self._fit(DSEKLClassifier(**own, **self._settings()), X, y, sample_weight)
+        self.intercept_ = self.machine_.intercept_
         self.classes_ = self.machine_.classes_
         return self
 
@@ -101,9 +102,8 @@ class SVR(RegressorMixin, StandIn):
 
     def fit(self, X, y, sample_weight=None):
         self._X = X
-        self._fit(
-            DSEKLRegressor(C=self.C, loss=EpsilonInsensitive(self.epsilon), **self._settings()), X, y, sample_weight
-        )
+        own = dict(C=self.C, loss=EpsilonInsensitive(self.epsilon), fit_intercept=True)
+        self._fit(DSEKLRegressor(**own, **self._settings()), X, y, sample_weight)
         self.intercept_ = np.atleast_1d(self.machine_.intercept_)
         return self
 

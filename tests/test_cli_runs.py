@@ -21,7 +21,6 @@ from sklearn.datasets import make_moons
 import dsekl
 from dsekl.cli import main
 from dsekl.estimators.files import describe
-from dsekl.runs.progress import Forecast
 
 COMMAND = [sys.executable, "-m", "dsekl"]
 
@@ -265,19 +264,6 @@ def test_a_tuning_run_that_was_stopped_goes_on(tmp_path: Path, capsys: pytest.Ca
     assert json.loads(capsys.readouterr().out)["tried"] == tried
     one, other = dsekl.load(tmp_path / "whole.dsekl"), dsekl.load(tmp_path / "stopped.dsekl")
     assert np.array_equal(one.decision_function(X), other.decision_function(X))
-
-
-def test_a_forecast_follows_the_gap() -> None:
-    forecast = Forecast()
-    assert forecast.seconds_left(0.0) == np.inf
-    forecast.observe(0.0, np.inf, 0.01)
-    forecast.observe(1.0, 1.0, 0.01)
-    assert forecast.seconds_left(1.0) == np.inf
-    forecast.observe(2.0, 0.1, 0.01)
-    assert forecast.seconds_left(2.0) == pytest.approx(1.0)
-    assert forecast.seconds_left(2.5) == pytest.approx(0.5)
-    forecast.observe(3.0, 0.2, 0.01)
-    assert forecast.seconds_left(3.0) == 0.0
 
 
 def test_ctrl_c_inside_a_callback_is_not_lost() -> None:

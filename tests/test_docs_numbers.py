@@ -21,7 +21,7 @@ from dsekl.gram.loops import microtile, walk
 from dsekl.kernels import bandwidth
 from dsekl.losses import steps
 from dsekl.metric import choice, descent, score, search
-from dsekl.models import compaction, examples, machine, model, storage
+from dsekl.models import compaction, examples, fitting, machine, model, storage
 from dsekl.persistence import container
 from dsekl.rows import array, stored
 from dsekl.rows.digest import HASHED_ROWS
@@ -44,6 +44,7 @@ WORDS = {
     "three": 3,
     "five": 5,
     "six": 6,
+    "half": 0.5,
     "fifth": 0.2,
     "tenth": 0.1,
     "third": 1 / 3,
@@ -76,6 +77,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/gram", rf"kernel values of {N} rows with some groups", microtile.TILE_ROWS),
     ("design/gram", rf"sums of {N} rows with 16 columns", microtile.TILE_ROWS),
     ("design/gram", rf"from {N} rows on, points are put", dense.FEWEST_ORDERED),
+    ("design/gram", rf"of up to {N} points is cut by NumPy", tree.SMALL_TREE),
     ("design/gram", rf"leaves of at most {N} points", tree.LEAF),
     ("design/gram", rf"Each worker gets {N} tasks", columns.TASKS_A_WORKER),
     ("design/gram", rf"products under {N} multiplications", columns.LEAST_PARALLEL_WORK),
@@ -86,6 +88,12 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/gram", rf"a line of {N} bytes", walk.TABLE_LINES * microtile.LINE_BYTES),
     ("design/gram", rf"budget, or {N} MB", tables.FEWEST_LINES * walk.TABLE_LINES * microtile.LINE_BYTES / MEGABYTE),
     ("design/gram", rf"at most an {W} of the memory", 1 / tables.TABLES),
+    ("guide/memory", rf"ends after {N}% of the time at the latest", 100 * machine.SEARCHED_BY),
+    ("guide/memory", rf"solver ends after {N}% of the time", 100 * fitting.SOLVED_BY),
+    ("guide/memory", rf"{W} of that is for learning feature weights", metric.LEARNED_BY),
+    ("design/runs", rf"The search has one at {N}% of the time", 100 * machine.SEARCHED_BY),
+    ("design/runs", rf"The solver's is at {N}%\.", 100 * fitting.SOLVED_BY),
+    ("guide/memory", rf"takes at most a {W} of `memory_budget`: one row", dense.PACKED_SHARE),
     ("guide/memory", rf"more than {N} entries for each MB", MEGABYTE / (walk.TABLE_LINES * microtile.LINE_BYTES)),
     ("guide/memory", rf"table\s+takes {N} bytes an entry", walk.TABLE_LINES * microtile.LINE_BYTES),
     ("design/expansions", rf"FixedSubset\(n_terms={N}\)", FixedSubset().n_terms),
@@ -154,14 +162,14 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/runs", rf"max_epochs \({N}\)", Stopping().max_epochs),
     ("design/runs", rf"patience \({N}\)", Stopping().patience),
     ("design/runs", rf"written every {N} seconds", DEFAULTS["checkpoint_interval"]),
-    ("design/runs", rf"terminal after {N} second", progress.PATIENCE_SECONDS),
+    ("design/runs", rf"notebook after {N} second", progress.PATIENCE_SECONDS),
     ("design/models", rf"places at most {N} rows", model.QUERY_ROWS),
     ("design/models", rf"Up to {N} rows doubles", machine.MOST_DOUBLE_ROWS),
     ("design/models", rf"differ by more than {N} times", machine.SCALE_RATIO),
     ("design/models", rf"in at most {N} rows\.", machine.SCALE_ROWS),
     ("design/models", rf"in at most {N} tries", compaction.TRIES),
     ("design/estimators", rf"`SHARED` has {N} parameters", len(parameters.SHARED)),
-    ("design/estimators", rf"so each has {N}\.", len(inspect.signature(DSEKLRegressor).parameters)),
+    ("design/estimators", rf"and has {N}\.", len(inspect.signature(DSEKLClassifier).parameters)),
     ("design/estimators", rf"and {N} parameters should", len(inspect.signature(DSEKLClassifier).parameters)),
     ("design/estimators", rf"The budget is {N} megabytes", DEFAULTS["memory_budget"]),
     ("design/persistence", rf"kernel values of {N} points", storage.WITNESSES),

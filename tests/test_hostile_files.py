@@ -353,6 +353,39 @@ def test_a_model_that_cannot_be_is_refused_by_the_field(name: str, tmp_path: Pat
     assert str(caught.value).startswith(f"{path}: ")
 
 
+WRONG_PLANES: dict[str, tuple[str, Any, str]] = {
+    "NaN among slopes": ("trend_", np.full((2, 1), np.nan), "trend_"),
+    "huge slope": ("trend_", np.full((2, 1), 1.7e308), "trend_ is too large"),
+    "a slope too few": ("trend_", np.zeros((1, 1)), "trend_"),
+    "infinite intercept": ("intercept_", np.array([np.inf]), "intercept_"),
+    "two intercepts": ("intercept_", np.zeros(2), "intercept_"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PLANES)
+def test_a_plane_that_cannot_be_is_refused(name: str, tmp_path: Path) -> None:
+    attribute, value, words = WRONG_PLANES[name]
+    X, path = 2 * np.random.default_rng(0).normal(size=(60, 2)), tmp_path / "m.dsekl"
+    dsekl.DSEKLClassifier(gamma=1.0, trend=True, random_state=0).fit(X, X[:, 0] > 0).save(path)
+    dsekl.load(path).predict(X)
+    header, arrays = dsekl.persistence.read(path)
+    arrays[f"fitted.{attribute}"] = value
+    dsekl.persistence.write(path, header, arrays)
+    with pytest.raises(ModelFileError, match=words):
+        dsekl.load(path)
+
+
+def test_points_without_columns_have_no_trend(tmp_path: Path) -> None:
+    X, path = np.random.default_rng(0).normal(size=(60, 2)), tmp_path / "m.dsekl"
+    dsekl.DSEKLClassifier("precomputed", random_state=0).fit(X @ X.T, X[:, 0] > 0).save(path)
+    header, arrays = dsekl.persistence.read(path)
+    header["fitted"]["trend_"] = {"array": "fitted.trend_"}
+    arrays["fitted.trend_"] = np.zeros((60, 1))
+    dsekl.persistence.write(path, header, arrays)
+    with pytest.raises(ModelFileError, match="points that have columns"):
+        dsekl.load(path)
+
+
 def test_truth_values_other_than_0_and_1_are_refused(tmp_path: Path) -> None:
     """NumPy counts their bytes, and writes past the end of what it has made room for."""
     active = np.ones(100, dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,16 @@ def test_a_solvers_epochs_by_hand_make_the_estimators_model() -> None:
     assert state.epoch == estimator.n_iter_
     np.testing.assert_array_equal(gram.order[kept], estimator.support_)
     np.testing.assert_array_equal(model.evaluate(as_rows(QUERIES))[:, 0], estimator.decision_function(QUERIES))
+
+
+def test_a_model_packs_its_points_once_and_predicts_a_row_alone_as_among_others() -> None:
+    model = DSEKLRegressor(gamma=5.0, kernel_tol=0.0, random_state=0).fit(X, y)
+    size = len(pickle.dumps(model))
+    together = model.predict(QUERIES)
+    points = model.model_.gram.col_points
+    packed = points.packed
+    np.testing.assert_array_equal([model.predict(row[None])[0] for row in QUERIES[:20]], together[:20])
+    assert model.model_.gram.col_points.packed is packed
+    again = pickle.loads(pickle.dumps(model))
+    assert len(pickle.dumps(model)) == size
+    np.testing.assert_array_equal(again.predict(QUERIES), together)

@@ -20,12 +20,17 @@ import hashlib
 import numpy as np
 from dsekl import DSEKLClassifier, DSEKLRegressor
 predictions = hashlib.sha256()
+of_predictions = 0
 X = np.random.default_rng(0).standard_normal((1200, 3))
 y = X[:, 0] * X[:, 1]
 for solver in ("dual", "doubly_stochastic", "shared_memory"):
     settings = dict(solver=solver, dtype="float32", max_epochs=2, tol=0.0, random_state=0)
-    predictions.update(DSEKLClassifier(**settings).fit(X, y > 0).decision_function(X).tobytes())
-    predictions.update(DSEKLRegressor(**settings).fit(X, y).predict(X).tobytes())
+    for model in (DSEKLClassifier(**settings).fit(X, y > 0), DSEKLRegressor(**settings).fit(X, y)):
+        before = len(compiled)
+        predictions.update(getattr(model, "decision_function", model.predict)(X).tobytes())
+        model.predict(X[:1])
+        of_predictions += len(compiled) - before
+assert of_predictions == 0, "a prediction compiles what the fit has not"
 print(predictions.hexdigest(), len(compiled), sorted(set(compiled)))
 """
 

@@ -12,9 +12,10 @@ another error raised in its place; so signals wait until the call is over.
 from __future__ import annotations
 
 import signal
+import threading
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, partial
 from threading import Lock, current_thread, main_thread
 from types import FrameType
@@ -22,8 +23,10 @@ from typing import Any
 
 import numba
 from numba import float32, float64, intp, types, void
+from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.types import WrapperAddressProtocol
+from numba.extending import typeof_impl
 
 NUMBER = {"float32": float32, "float64": float64}
 
@@ -47,6 +50,32 @@ def _warn_of_no_cache() -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+class _Compilations(event.Listener):
+    """Counts compilations under way in one thread, and tells of the first and the last of those that nest."""
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell, self._depth, self._thread = tell, 0, threading.get_ident()
+
+    def on_start(self, event: Any) -> None:
+        self._count(1)
+
+    def on_end(self, event: Any) -> None:
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
+        if threading.get_ident() == self._thread:
+            self._depth += change
+            if self._depth == max(0, change):
+                self._tell(change > 0)
+
+
+@contextmanager
+def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call ``tell(True)`` when this thread begins to compile within the block, and ``tell(False)`` when it has."""
+    with event.install_listener("numba:compile", _Compilations(tell)):
+        yield
 
 
 class OptionalCache(FunctionCache):
@@ -118,6 +147,7 @@ class FunctionPointer(WrapperAddressProtocol):
 
     def __init__(self, function: Any, signature: Any) -> None:
         self._signature = signature
+        self.type = types.FunctionType(signature)
         # The compile result owns the machine code, so it must live as long as the address.
         self._compiled = function.get_compile_result(signature)
         self._address = self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_cfunc_wrapper_name)
@@ -127,6 +157,12 @@ class FunctionPointer(WrapperAddressProtocol):
 
     def signature(self) -> Any:
         return self._signature
+
+
+@typeof_impl.register(FunctionPointer)
+def _type_of(function: FunctionPointer, context: Any) -> Any:
+    """Tell Numba the type of a pointer, which it would make anew at each call: that takes longer than a small block."""
+    return function.type
 
 
 @lru_cache(maxsize=256)

@@ -74,6 +74,9 @@ def models() -> dict[str, tuple[Any, Any, Any]]:
         "subset": (DSEKLClassifier(expansion=FixedSubset(10), solver=DoublyStochastic(5, 5), **PLAIN), X, SIDES),
         "fourier": (DSEKLClassifier(expansion=RandomFourier(20), solver=SharedMemory(), **PLAIN), X, SIDES),
         "precomputed": (DSEKLClassifier("precomputed", **PLAIN), X @ X.T, SIDES),
+        "intercept": (DSEKLClassifier(fit_intercept=True, **PLAIN), X, THREE),
+        "trend": (DSEKLRegressor(trend=True, dtype="float32", **PLAIN), X, X[:, :2]),
+        "sparse trend": (DSEKLClassifier(trend=True, **PLAIN), sparse.csr_array(np.where(X > 0, X, 0.0)), SIDES),
         "radial": (DSEKLClassifier(OWN_KERNEL["radial"], **PLAIN), X, SIDES),
         "words": (DSEKLClassifier(shared_letters, **PLAIN), WORDS, SIDES),
     }  # fmt: skip

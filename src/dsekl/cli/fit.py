@@ -37,6 +37,7 @@ def fit(
     loss: o.Loss = None,
     solver: o.Solver = "dual",
     max_epochs: o.MaxEpochs = 100,
+    max_seconds: o.MaxSeconds = None,
     tol: o.Tol = None,
     validation: o.Validation = None,
     seed: o.Seed = 0,
@@ -54,10 +55,12 @@ def fit(
     A tenth of the rows is held out for early stopping and is not used for training. Ctrl-C writes the current model.
     """
     output = Output(as_json, quiet)
+    o.check_seconds(max_seconds)
     _check_files(data, model, checkpoint, resume, force)
     settings = _settings(kernel, gamma, C, solver) | dict(
-        max_epochs=max_epochs, tol=tol, n_jobs=jobs, random_state=seed, verbose=output.verbose, memory_budget=memory
-    )
+        max_epochs=max_epochs, max_seconds=max_seconds, tol=tol, n_jobs=jobs, random_state=seed,
+        verbose=output.verbose, memory_budget=memory,
+    )  # fmt: skip
     if checkpoint is not None:
         settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
 

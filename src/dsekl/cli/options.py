@@ -104,6 +104,11 @@ Losses = Annotated[
 Solver = Annotated[str, typer.Option(help=f"{', '.join(SOLVERS)}.", rich_help_panel=MODEL)]
 
 MaxEpochs = Annotated[int, typer.Option(min=1, help="Maximum number of epochs.", rich_help_panel=RUN)]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(help="Seconds that the search and the fit may take. Default: as many as they need.",
+                 rich_help_panel=RUN),
+]  # fmt: skip
 Tol = Annotated[float | None, typer.Option(min=0.0, help="Relative duality gap at which to stop.", rich_help_panel=RUN)]
 Validation = Annotated[
     float | None,
@@ -159,6 +164,12 @@ def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str
     if not 0 < value < float("inf"):
         raise UsageError(f"{option} {given}: give {', '.join(rules)} or a number greater than 0")
     return value
+
+
+def check_seconds(given: float | None) -> None:
+    """Raise an error if no fit can take so many seconds."""
+    if given is not None and not 0 < given < float("inf"):
+        raise UsageError(f"--max-seconds {given}: give a number greater than 0, e.g. 60")
 
 
 def check_writable(option: str, path: Path, force: bool, inputs: Iterable[Path | None] = ()) -> None:

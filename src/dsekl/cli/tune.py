@@ -41,6 +41,7 @@ def tune(
     kernel: o.Kernels = None,
     loss: o.Losses = None,
     max_epochs: o.MaxEpochs = 100,
+    max_seconds: o.MaxSeconds = None,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     memory: o.Memory = 256,
@@ -51,6 +52,7 @@ def tune(
 ) -> None:
     """Search gamma and C by successive halving, and write the best model, fitted to all rows."""
     output = Output(as_json, quiet)
+    o.check_seconds(max_seconds)
     _check_files(data, model, journal, force)
     kernels = kernel or ["matern32"]
     for name in kernels:
@@ -66,7 +68,8 @@ def tune(
         for of_loss in loss or ("hinge" if training.recipe.target.classes else "squared",)
     ]
     started = time.perf_counter()
-    tuned = _search(output, estimators, training, journal, jobs, seed)
+    settings = dict(journal=journal, n_jobs=jobs, seed=seed, max_seconds=max_seconds)
+    tuned = _search(output, estimators, training, settings)
     seconds = {"read": training.seconds, "search": time.perf_counter() - started}
     save_model(tuned.estimator, model, training.recipe, data)
     summary = summarise(tuned.estimator, training.recipe, model, seconds)
@@ -82,17 +85,16 @@ def _check_files(data: Path, model: Path, journal: Path | None, force: bool) -> 
         o.check_writable("--journal", journal, force=True, inputs=(data, model))
 
 
-def _search(
-    output: Output, estimators: Estimators, training: TrainingSet, journal: Path | None, jobs: int | None, seed: int
-) -> Tuned:
+def _search(output: Output, estimators: Estimators, training: TrainingSet, settings: dict[str, Any]) -> Tuned:
     from dsekl import tuning
     from dsekl.runs import Progress
 
     y = training.recipe.target.decoded(training.y)
     try:
         with Progress(output.verbose, 1, "tune") as bar:
-            return tuning.tune(estimators, training.X, y, journal=journal, n_jobs=jobs, seed=seed, report=bar.advance)
+            return tuning.tune(estimators, training.X, y, **settings, report=bar.advance)
     except KeyboardInterrupt:
+        journal = settings["journal"]
         saved = f"{journal} holds the scores so far, and the same command resumes the search"
         output.note(f"stopped; {saved if journal else '--journal FILE makes a search resumable'}")
         raise typer.Exit(INTERRUPTED) from None

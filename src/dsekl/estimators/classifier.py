@@ -36,8 +36,8 @@ def _gives_probabilities(estimator: DSEKLClassifier) -> bool:
 class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
-    ``f(x) = sum_j k(x, x_j) dual_coef_j`` over all training points x_j; the class is the sign of f, or the largest
-    of one f per class.
+    ``f(x) = sum_j k(x, x_j) dual_coef_j + intercept_ + <trend_, x>`` over all training points x_j; the class is the
+    sign of f, or the largest of one f per class.
 
     Parameters
     ----------
@@ -67,8 +67,21 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
+    fit_intercept : "auto" or bool, default="auto"
+        Whether f has an intercept. It is penalised, as one more term of the kernel's size. "auto" lets held-out rows
+        choose together with a learned gamma; elsewhere it is True for dual ascent with the dot-product kernels
+        ("linear", "poly", "sigmoid"), whose f would be 0 at the origin.
+    trend : "auto" or bool, default="auto"
+        Whether f has a linear part beside the kernel's, so that it goes on where there are no training points. It is
+        penalised, for columns in their own units. "auto" lets held-out rows choose together with a learned gamma and
+        an intercept, and is False elsewhere. For rows of numbers.
     max_epochs : int, default=100
         Maximum number of epochs.
+    max_seconds : float or None, default=None
+        Seconds that a fit may take, the search for gamma, kernel, loss and C included. The search ends with the best
+        that it has found by then, and the solver with the model that it has, within a tenth of the time or one second.
+        What is fitted then depends on the speed of the machine. Each call of ``fit`` has all of this time, also one
+        that goes on from a checkpoint or by ``warm_start``.
     tol : float or None, default=None
         When to stop. Dual ascent: at this relative duality gap; 1e-3 is a tight certificate. By default where test
         errors have settled: at a gap of 0.05 (hinge), 0.002 (squared) or 0.03 (other regression losses), or a wider one
@@ -102,9 +115,10 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         quarter of it stays in its file.
     checkpoint : path or None, default=None
         File to which a long fit writes where it stands, so that the same fit can go on there after a crash or Ctrl-C,
-        to the same model, to the bit: call ``fit`` with the same parameters, data and path. ``max_epochs``, ``n_jobs``,
-        ``verbose`` and ``callbacks`` may differ. The file stays when the fit is finished: the same fit then returns its
-        model at once, and any other replaces it. That of an unfinished fit is never replaced by another fit.
+        to the same model, to the bit: call ``fit`` with the same parameters, data and path. ``max_epochs``,
+        ``max_seconds``, ``n_jobs``, ``verbose`` and ``callbacks`` may differ. The file stays when the fit is finished:
+        the same fit then returns its model at once, and any other replaces it. That of an unfinished fit is never
+        replaced by another fit.
     checkpoint_interval : float, default=60.0
         Seconds between two checkpoints; 0 writes one after every step.
     callbacks : list of callables or None, default=None
@@ -117,6 +131,10 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_support, n_outputs)
         Coefficients of the terms in the model, zeros left out.
+    intercept_ : array of shape (n_outputs,)
+        0 without an intercept.
+    trend_ : array of shape (n_features, n_outputs)
+        The slopes of the linear part, if there is one: of the columns of X, or of the columns on their ``scale_``.
     support_ : array of shape (n_support,)
         Their rows in the training data (empirical expansion only).
     n_support_ : array of shape (n_classes,)
@@ -134,7 +152,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     feature_importances_ : array of shape (n_features,)
         How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
         feature of another row. They add up to 1; all are 0 where f is constant. Rows of numbers only, and for sparse
-        rows only where it is cheap.
+        rows only where it is cheap; not where ``max_seconds`` left no time for it.
     history_ : list of dict
         For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
         while its sample of the rows grows), and validation_error with early stopping.
@@ -143,8 +161,8 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
     validation_rows_ : array of shape (n_held_out,)
         The rows of X that were held out (early stopping only).
     stop_reason_ : str
-        "tol", "validation", "max_epochs", "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised
-        KeyboardInterrupt, and this is the model so far.
+        "tol", "validation", "max_epochs", "max_seconds" (the time ended the solver, or the search before it),
+        "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised KeyboardInterrupt, and this is the model so far.
 
     Examples
     --------

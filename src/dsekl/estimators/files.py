@@ -155,7 +155,9 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
         if n_features is not None and len(names) != n_features:
             raise ValueError(f"{len(names)} feature_names do not fit {n_features} features")
         fitted["feature_names_in_"] = np.array(names, dtype=object)
-    model = Model(gram, fitted["dual_coef_"])
+    # Classifiers of 0.1.0 have no intercept.
+    intercept = fitted.setdefault("intercept_", np.zeros(fitted["dual_coef_"].shape[1]))
+    model = Model(gram, fitted["dual_coef_"], np.atleast_1d(intercept), fitted.get("trend_"))
     storage.check_sizes(model, fitted.get("gamma_"))
     estimator._set({**fitted, "model_": model})
     return estimator

@@ -34,6 +34,7 @@ ATTRIBUTES: dict[str, Any] = {
     "n_features_in_": Annotated[int, Range(1, most=2**62)],
     LABELS: np.ndarray,
     "intercept_": Finite | Annotated[Floats, Form(("outputs",))],
+    "trend_": Annotated[Floats, Form(("features", "outputs"))],
     "dual_coef_": PerTerm,
     "C_": PositiveOrInfinite,
     "gamma_": Positive | Weights,
@@ -101,10 +102,11 @@ def _check_relations(found: Mapping[str, Any], n_features: int | None) -> None:
         raise ValueError("dual_coef_ is too large for its squares to be added up")
     if n_features is not None and found["n_features_in_"] != n_features:
         raise ValueError(f"n_features_in_ is {found['n_features_in_']}, and the points have {n_features}")
-    if (LABELS in found) == ("intercept_" in found):
-        raise ValueError("classes_ is for classifiers and intercept_ for regressors")
-    if isinstance(found.get("intercept_"), float) and coef.shape[1] != 1:
-        raise ValueError(f"intercept_ is one number, and there are {coef.shape[1]} outputs")
+    intercept = found.get("intercept_")
+    if intercept is None and LABELS not in found:
+        raise ValueError("intercept_ is missing, and only a classifier of an older version has none")
+    if isinstance(intercept, float) and (coef.shape[1] != 1 or LABELS in found):
+        raise ValueError(f"intercept_ is one number, and there are {coef.shape[1]} outputs or classes")
     if "n_support_" in found and found["n_support_"].sum() != len(coef):
         raise ValueError(f"n_support_ does not add up to {len(coef)} terms")
     if isinstance(found.get("gamma_"), np.ndarray) and not found["gamma_"].any():

@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsekl import expansions, kernels, solvers
+from dsekl.deadline import Budget
 from dsekl.kernels import Kernel, Pairwise
 from dsekl.losses import Loss
 from dsekl.models import Examples, FitInterrupted, Fitted, Machine, Model, fit, witness
@@ -44,6 +45,7 @@ OF_ONE_FIT = (
     "scale_",
     "feature_importances_",
     "metric_",
+    "trend_",
     "support_",
     "n_support_",
     "gamma_",
@@ -80,11 +82,14 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
-            return self._attributes(unit.fitted(fitted))
+            found = self._attributes(unit.fitted(fitted))
+            if not self._decides and y.ndim == 1:
+                found["intercept_"] = float(found["intercept_"][0])
+            return found
 
-        machine = self._machine(loss, unit)
+        budget, machine = Budget.of(self.max_seconds), self._machine(loss, unit)
         run = self._begin(machine, examples)
-        run.units, listeners = unit.figures, None
+        run.budget, run.units, listeners = budget, unit.figures, None
         if self._has_listeners:
             run.watcher = listeners = Listeners(self, attributes, examples.rows.values, y, sample_weight)
         try:
@@ -128,8 +133,16 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             self.dtype,
             self.kernel_tol,
             self.memory_budget * MEGABYTE,
+            self._intercept_of(self.fit_intercept),
+            None if isinstance(self.trend, str) else bool(self.trend),
             vars(self).get("feature_names_in_"),
         )
+
+    def _intercept_of(self, asked: bool | str) -> bool | None:
+        """Return whether an intercept is fitted together with f; None where that is to be chosen."""
+        if not self._decides and isinstance(expansions.resolve(self.expansion), expansions.RandomFourier):
+            return False  # the constant that is taken off the targets is all there is
+        return None if isinstance(asked, str) else bool(asked)
 
     def _begin(self, machine: Machine, examples: Examples) -> Run:
         """Return the run that a fit goes on with, or a new one."""
@@ -196,6 +209,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "metric_": settled.metric,
             "scale_": chosen_scale if settled.metric is not None else None,
             "feature_importances_": fitted.importances,
+            "trend_": fitted.model.trend,
             "support_": fitted.support,
             "n_support_": None if fitted.support is None else self._support_counts(fitted),
             "validation_rows_": fitted.validation_rows,
@@ -205,6 +219,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "loss_": (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss,
             "model_": fitted.model,
             "dual_coef_": fitted.model.coef,
+            "intercept_": fitted.model.intercept,
             "C_": fitted.C,
             **{name: value for name, value in optional.items() if value is not None},
             "history_": fitted.history,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -11,39 +12,40 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from dsekl import losses
 from dsekl.losses import RegressionLoss
 from dsekl.models import Examples
-from dsekl.runs.role import Role
 
 from . import inputs
 from .classifier import DSEKLClassifier
 from .docstrings import with_parameters_of
 from .kernel_estimator import KernelEstimator
-from .parameters import Parameter, table, with_parameters
+from .parameters import table, with_parameters
 from .units import unit_of
 
 Floats = NDArray[np.float64]
 
-FIT_INTERCEPT = Parameter(True, Role.PROBLEM, ["boolean"])
-
 
 @with_parameters_of(DSEKLClassifier)
-@with_parameters(table(loss="squared", fit_intercept=FIT_INTERCEPT))
+@with_parameters(table(loss="squared"))
 class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """An exact kernel regressor: ridge, support vector, robust and quantile regression, with learned feature weights.
 
-    ``f(x) = intercept + sum_j k(x, x_j) dual_coef_j`` over all training points x_j.
+    ``f(x) = sum_j k(x, x_j) dual_coef_j + intercept_ + <trend_, x>`` over all training points x_j.
 
     Parameters
     ----------
     loss : {"squared", "epsilon_insensitive", "huber", "quantile"} or loss object, default="squared"
         Kernel ridge, support vector, robust and quantile regression. The objects ``dsekl.losses.EpsilonInsensitive``,
         ``Huber`` and ``Quantile`` have the parameter of each.
-    fit_intercept : bool, default=True
-        Take the constant of least loss (the mean for "squared") off the targets before the fit and add it to
-        predictions. It is not fitted together with f. With False the model tends to 0 far from the data.
+    fit_intercept : "auto" or bool, default="auto"
+        "auto" and True take the constant of least loss (the mean for "squared") off the targets before the fit and add
+        it to predictions. True also fits what is left of it, together with f. "auto" does so for the dot-product
+        kernels ("linear", "poly", "sigmoid"), and with a trend. With False f is 0 at the origin of a linear kernel, and
+        tends to 0 far from the data with others.
 
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
+        What was taken off the targets, and what was fitted.
+    trend_ : as in ``DSEKLClassifier``, of shape (n_features, n_targets)
     dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
     history_, n_iter_, validation_rows_, stop_reason_ : as in ``DSEKLClassifier``
@@ -81,18 +83,15 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         constants = np.zeros(targets.shape[1])
         if self.fit_intercept and isinstance(loss, RegressionLoss):
             constants = np.array([loss.best_constant(column, weights) for column in targets.T])
-        intercepts = constants * unit.size
-        self.intercept_ = float(intercepts[0]) if one_target else intercepts
 
         def losses_of_rows(y: Floats, f: Floats) -> Floats:
             return np.asarray(loss.value(y, f).mean(axis=1))
 
         examples = Examples.of(rows, targets - constants, weights, losses_of_rows)
-        self._train(loss, examples, y, sample_weight, unit)
+        self._train(loss, examples, y, sample_weight, replace(unit, constants=constants))
         return self
 
     def predict(self, X: inputs.MatrixLike) -> Floats:
         """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""
         f = self._evaluate(X)
-        f += np.atleast_1d(self.intercept_)
         return np.asarray(f[:, 0] if np.ndim(self.intercept_) == 0 else f)

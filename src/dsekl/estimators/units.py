@@ -31,10 +31,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Unit:
-    """The size of each target's unit, and the degree of the loss."""
+    """The size of each target's unit, the degree of the loss, and what was taken off the targets, in that unit."""
 
     size: Floats
     degree: int = 2
+    constants: Floats | float = 0.0
 
     @property
     def C(self) -> float:
@@ -43,7 +44,9 @@ class Unit:
 
     def fitted(self, fitted: Fitted) -> Fitted:
         """Return what was fitted in this unit as that of the user's targets."""
-        model = Model(fitted.model.gram, fitted.model.coef * self.size)
+        found = fitted.model
+        trend = None if found.trend is None else found.trend * self.size
+        model = Model(found.gram, found.coef * self.size, (found.intercept + self.constants) * self.size, trend)
         return replace(fitted, model=model, C=fitted.C * self.C)
 
     @property

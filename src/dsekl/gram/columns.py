@@ -13,7 +13,7 @@ from dsekl.kernels import Pairwise
 from .gram import Array, Indices
 from .loops.microtile import COMPARE, LINE_BYTES, TILE_ROWS
 from .loops.strips import fill_for, multiply_for, runs_near
-from .points import boxes_of, pack
+from .points import Packed
 
 if TYPE_CHECKING:
     from .dense import DenseGram, Points
@@ -34,25 +34,22 @@ LEAST_PARALLEL_WORK = 2_000_000
 class DenseColumns:
     """Some column points, packed."""
 
-    def __init__(self, gram: DenseGram, cols: Indices) -> None:
+    def __init__(self, gram: DenseGram, packed: Packed) -> None:
         dtype = gram.placement.dtype
-        data = np.ascontiguousarray(gram.col_points.data[cols])
-        self._gram = gram
-        self._n_cols = len(data)
-        self._packed, self._norms = pack(data)
-        width = self._packed.shape[2]
-        if np.isfinite(gram.reach) and len(data):
-            # The box of each group, and behind them the box of all.
-            starts = np.minimum(np.arange(len(self._packed) + 1) * width, len(data))
-            lo, hi = boxes_of(data, starts)
-            self._boxes = np.vstack([lo, lo.min(axis=0)]), np.vstack([hi, hi.max(axis=0)])
-        else:
-            self._boxes = np.empty((0, 0), dtype=dtype), np.empty((0, 0), dtype=dtype)
-        self._reach = gram.reach if len(data) else np.inf
-        self._strip_groups = max(4, min(MOST_STRIP_GROUPS, STRIP_BYTES // (LINE_BYTES * max(1, data.shape[1]))))
+        self._gram, self._packed, self._n_cols = gram, packed, len(packed)
+        nowhere = np.empty((0, 0), dtype=dtype)
+        self._boxes = packed.boxes if np.isfinite(gram.reach) and len(packed) else (nowhere, nowhere)
+        self._reach = gram.reach if len(packed) else np.inf
+        line_bytes = LINE_BYTES * max(1, packed.points.shape[1])
+        self._strip_groups = max(4, min(MOST_STRIP_GROUPS, STRIP_BYTES // line_bytes))
         self._compare = pointer(COMPARE[gram.kernel.pairwise], comparison_signature(dtype))
         self._profile = pointer(gram.kernel.profile(), profile_signature(dtype))
         self._params = gram.kernel.params()
+
+    @staticmethod
+    def of(gram: DenseGram, cols: Indices) -> DenseColumns:
+        """Pack some columns of a gram."""
+        return DenseColumns(gram, Packed.of(np.ascontiguousarray(gram.col_points.data[cols])))
 
     def __len__(self) -> int:
         return self._n_cols
@@ -72,7 +69,7 @@ class DenseColumns:
     def add_product(self, points: Points, V: Array, out: NDArray[np.float64]) -> int:
         """Add ``K(points, cols) @ V`` to ``out``; return the evaluations made."""
         dtype = self._gram.placement.dtype
-        weights = np.zeros((V.shape[1], self._norms.size), dtype=dtype)
+        weights = np.zeros((V.shape[1], self._packed.norms.size), dtype=dtype)
         weights[:, : self._n_cols] = V.T
         multiply = multiply_for(dtype)
         runs = self._runs(points)
@@ -113,7 +110,7 @@ class DenseColumns:
 
     def _cols(self) -> tuple[Any, ...]:
         manhattan = self._gram.kernel.pairwise is Pairwise.MANHATTAN
-        return self._packed, self._norms, *self._boxes, self._reach, manhattan
+        return self._packed.lines, self._packed.norms, *self._boxes, self._reach, manhattan
 
     def _kernel(self) -> tuple[Any, ...]:
         return self._compare, self._profile, self._params
@@ -133,7 +130,7 @@ class DenseColumns:
         if not len(runs):
             return []
         n_rows = int((starts[runs + 1] - starts[runs]).sum())
-        work = n_rows * self._n_cols * self._packed.shape[1]
+        work = n_rows * self._n_cols * self._packed.points.shape[1]
         n_tasks = min(len(runs), TASKS_A_WORKER * self._gram.workers.count if work >= LEAST_PARALLEL_WORK else 1)
         if points.in_file:
             # Neighbours share pages of the file, so they are read together.
@@ -153,7 +150,7 @@ class StoredColumns:
         return len(self._cols)
 
     def block(self, rows: Indices) -> Array:
-        return DenseColumns(self._gram, self._cols).block(rows)
+        return DenseColumns.of(self._gram, self._cols).block(rows)
 
     def product(self, rows: Indices, V: Array) -> NDArray[np.float64]:
         return self._gram.product(rows, self._cols, V)

@@ -28,6 +28,9 @@ from .tree import spatial_order
 FEWEST_ORDERED = 1_000
 """Points below which an order saves nothing."""
 
+PACKED_SHARE = 0.25
+"""Share of the memory budget that a model's points may take a second time, packed."""
+
 Points = DensePoints | StoredPoints
 Order = NDArray[np.intp]
 
@@ -76,7 +79,7 @@ class DenseGram:
 
     def columns(self, cols: Indices) -> Columns:
         # Columns of points in a file would together be a copy of it, so they are packed when they are used.
-        return StoredColumns(self, cols) if self.col_points.in_file else DenseColumns(self, cols)
+        return StoredColumns(self, cols) if self.col_points.in_file else DenseColumns.of(self, cols)
 
     def product(self, rows: Indices, cols: Indices, V: Array) -> Floats:
         out = np.zeros((count(rows, self.n_rows), V.shape[1]))
@@ -169,11 +172,19 @@ class DenseGram:
         return np.dtype(self.placement.dtype).itemsize
 
     def _packed(self, cols: Indices) -> Iterator[tuple[DenseColumns, slice]]:
-        """Yield as many columns at a time as the budget holds twice, raw and packed, and which of ``cols`` they are."""
+        """Yield as many columns at a time as the budget holds twice, raw and packed, and which of ``cols`` they are.
+
+        New rows may come one at a time: for them, all columns stay packed if they are few for the budget.
+        """
+        points = self.col_points
+        of_new_rows = not self.symmetric and isinstance(cols, slice) and cols == slice(None)
+        if of_new_rows and isinstance(points, DensePoints) and points.data.nbytes <= PACKED_SHARE * self.budget:
+            yield DenseColumns(self, points.packed), slice(None)
+            return
         indices = np.arange(self.n_terms)[cols] if isinstance(cols, slice) else cols
         point_bytes = self._item_bytes * max(1, self.placement.n_features)
         for part in chunks(len(indices), max(1024, self.budget // (2 * point_bytes))):
-            yield DenseColumns(self, indices[part]), part
+            yield DenseColumns.of(self, indices[part]), part
 
 
 def _points(

@@ -27,24 +27,6 @@ def _square_norms(points: Any, norms: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _run_starts(leaf: Any) -> Any:
-    """Cut consecutive leaves into runs of at most 96 points; small leaves share one, only a larger leaf is parted."""
-    starts = [0]
-    begin = 0
-    for end in range(1, leaf.size + 1):
-        if end < leaf.size and leaf[end] == leaf[begin]:
-            continue
-        if end - starts[-1] > LEAF and begin > starts[-1]:
-            starts.append(begin)
-        while end - starts[-1] > LEAF:
-            starts.append(starts[-1] + LEAF)
-        begin = end
-    if leaf.size > 0:
-        starts.append(leaf.size)
-    return np.array(starts)
-
-
-@njit(cache=True, nogil=True)
 def _boxes(points: Any, starts: Any, lo: Any, hi: Any) -> None:
     for r in range(starts.size - 1):
         for k in range(points.shape[1]):
@@ -75,6 +57,35 @@ class Held:
 
     arrays: tuple[Array, Array, NDArray[np.intp], NDArray[np.int64], Array, Array]
     rows: Indices
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Points packed into lines (n_groups, n_features, width), and their squared norms (n_groups, width)."""
+
+    points: Array
+    lines: Array
+    norms: Array
+
+    @staticmethod
+    def of(points: Array) -> Packed:
+        """Pack points, the last group filled up with the last one."""
+        width = line_width(points.dtype.name)
+        n_groups = -(-len(points) // width)
+        lines = np.empty((n_groups, points.shape[1], width), dtype=points.dtype)
+        norms = np.empty((n_groups, width), dtype=points.dtype)
+        _pack(points, lines, norms)
+        return Packed(points, lines, norms)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def boxes(self) -> tuple[Array, Array]:
+        """Lower and upper corners of each group's box, and behind them those of the box of all."""
+        width = self.norms.shape[1]
+        lo, hi = boxes_of(self.points, np.minimum(np.arange(len(self.norms) + 1) * width, len(self)))
+        return np.vstack([lo, lo.min(axis=0)]), np.vstack([hi, hi.max(axis=0)])
 
 
 @dataclass(frozen=True)
@@ -121,8 +132,17 @@ class DensePoints:
         """Lower and upper corners (n_runs, n_features) of the runs."""
         return boxes_of(self.data, self.run_starts)
 
+    @cached_property
+    def packed(self) -> Packed:
+        """All points packed: a copy of them, for models that meet a few rows at a time."""
+        return Packed.of(self.data)
+
     def __len__(self) -> int:
         return len(self.data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What was made of the points can be made again; a pickle need not hold them twice.
+        return DensePoints, (self.data, self.norms, self.leaf)
 
 
 def square_norms(data: Array) -> Array:
@@ -134,8 +154,17 @@ def square_norms(data: Array) -> Array:
 
 
 def run_starts(leaf: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the runs of points in these leaves start, and the end of the last."""
-    return np.asarray(_run_starts(leaf), dtype=np.int64)
+    """Cut consecutive leaves into runs of at most 96 points, and return where these start, and the end of the last.
+
+    Small leaves share a run; only a larger leaf is parted.
+    """
+    starts, begin = [0], 0
+    for end in np.flatnonzero(np.diff(leaf, append=-1)) + 1 if len(leaf) else ():
+        if end - starts[-1] > LEAF and begin > starts[-1]:
+            starts.append(begin)
+        starts += range(starts[-1] + LEAF, int(end), LEAF)
+        begin = int(end)
+    return np.array([*starts, begin] if begin else starts, dtype=np.int64)
 
 
 def boxes_of(data: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
@@ -144,13 +173,3 @@ def boxes_of(data: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
     hi = np.empty_like(lo)
     _boxes(data, starts, lo, hi)
     return lo, hi
-
-
-def pack(data: Array) -> tuple[Array, Array]:
-    """Return points packed into lines (n_groups, n_features, width), and their squared norms."""
-    width = line_width(data.dtype.name)
-    n_groups = -(-len(data) // width)
-    packed = np.empty((n_groups, data.shape[1], width), dtype=data.dtype)
-    norms = np.empty((n_groups, width), dtype=data.dtype)
-    _pack(data, packed, norms)
-    return packed, norms

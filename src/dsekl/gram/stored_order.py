@@ -48,7 +48,7 @@ def stored_in_order(
 
 def _coarse_order(placement: Placement, X: StoredRows, most_rows: int) -> tuple[Order, list[slice]]:
     """Return an order of the rows in which each node of at most ``most_rows`` is together, and those nodes."""
-    order, scratch = np.arange(len(X), dtype=np.intp), np.empty(len(X), dtype=np.intp)
+    order = np.arange(len(X), dtype=np.intp)
     nodes = [slice(0, len(X))]
     while large := [node for node in nodes if node.stop - node.start > most_rows]:
         cuts = [where_to_cut(order[node], lambda rows: placement.dense(X[rows])) for node in large]
@@ -58,6 +58,6 @@ def _coarse_order(placement: Placement, X: StoredRows, most_rows: int) -> tuple[
         values = placement.entries(X, columns).astype(np.float32, copy=False)
         nodes = [node for node in nodes if node not in large]
         for node, (_, median) in zip(large, cuts, strict=True):
-            middle = node.start + int(divide(values[order[node]], median, order[node], scratch[node]))
+            middle = node.start + divide(values[order[node]], median, order[node])
             nodes += [slice(node.start, middle), slice(middle, node.stop)]
     return order, nodes

@@ -5,7 +5,9 @@ two sides follow each other. A cut never parts equal values: on a column of zero
 falls between the two. Nodes end as leaves of at most 96 points. The tree itself is not kept: the order and the number
 of each point's leaf are all that pruning needs.
 
-Points of either number type are looked at in float32: an order needs no more, and one compiled tree serves both.
+Points of either number type are looked at in float32: an order needs no more, and one compiled tree serves both. Large
+nodes, and all nodes of a small tree, are few: NumPy cuts them, so that who needs a few cuts compiles nothing. Both cut
+alike.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ LEAF = 96
 SAMPLE = 512
 """Points of a node that choose its column and its median."""
 
-PARALLEL_NODE = 20_000
-"""Nodes above this size are cut one level at a time, each level's in parallel."""
+LARGE_NODE, SMALL_TREE = 20_000, 4_096
+"""Points of a node from which on it is cut by NumPy, one level at a time, each level's in parallel; and of a tree up to
+which all of its nodes are."""
 
 
 @inlined()
@@ -87,18 +90,8 @@ def _median(values: Any) -> float:
     return float(below + above) / 2
 
 
-@njit(cache=True, nogil=True)
-def _choose(points: Any, order: Any, stride: int) -> Any:
-    """Return the column in which a node varies most, and its median there, from every ``stride``-th of its points."""
-    column = _widest_column(points, order, stride)
-    sample = np.empty((order.size + stride - 1) // stride, dtype=points.dtype)
-    for i in range(sample.size):
-        sample[i] = points[order[i * stride], column]
-    return column, _median(sample)
-
-
-@njit(cache=True, nogil=True)
-def divide(values: Any, median: float, order: Any, scratch: Any) -> int:
+@inlined()
+def _divide(values: Any, median: float, order: Any, scratch: Any) -> int:
     """Arrange a node as its low side and its high side, by its values in one column; return where they meet."""
     n = order.size
     below, level = 0, 0
@@ -123,14 +116,18 @@ def divide(values: Any, median: float, order: Any, scratch: Any) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@inlined()
 def _cut(points: Any, order: Any, scratch: Any) -> int:
     """Arrange one node as its low side and its high side; return where they meet."""
-    column, median = _choose(points, order, max(1, order.size // SAMPLE))
+    stride = max(1, order.size // SAMPLE)
+    column = _widest_column(points, order, stride)
+    sample = np.empty((order.size + stride - 1) // stride, dtype=points.dtype)
+    for i in range(sample.size):
+        sample[i] = points[order[i * stride], column]
     values = np.empty(order.size, dtype=points.dtype)
     for i in range(order.size):
         values[i] = points[order[i], column]
-    return int(divide(values, median, order, scratch))
+    return int(_divide(values, _median(sample), order, scratch))
 
 
 @njit(cache=True, nogil=True)
@@ -155,25 +152,22 @@ def spatial_order(points: NDArray[Any], workers: Workers = ALONE) -> tuple[NDArr
     order, scratch = np.arange(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     starts_leaf = np.zeros(n, dtype=np.bool_)
     whole = slice(0, n)
-    large, small = ([whole], []) if n > PARALLEL_NODE else ([], [whole])
+    least = LARGE_NODE if n > SMALL_TREE else LEAF
+    large, small = ([whole], []) if n > least else ([], [whole])
     while large:
-        cuts = workers.map(lambda node: _cut(points, order[node], scratch[node]), large)
+        middles = workers.map(lambda node: node.start + cut(points, order[node]), large)
         halves = [
             half
-            for node, cut in zip(large, cuts, strict=True)
-            for half in (slice(node.start, node.start + cut), slice(node.start + cut, node.stop))
+            for node, middle in zip(large, middles, strict=True)
+            for half in (slice(node.start, middle), slice(middle, node.stop))
         ]
-        large = [node for node in halves if node.stop - node.start > PARALLEL_NODE]
-        small += [node for node in halves if node.stop - node.start <= PARALLEL_NODE]
-    workers.map(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small)
+        large = [node for node in halves if node.stop - node.start > least]
+        small += [node for node in halves if node.stop - node.start <= least]
+    if n > SMALL_TREE:
+        workers.map(lambda node: arrange(points, order[node], starts_leaf[node], scratch[node]), small)
+    else:
+        starts_leaf[[node.start for node in small]] = True
     return order, np.cumsum(starts_leaf) - 1
-
-
-def where_to_cut(order: NDArray[np.intp], points: Callable[[NDArray[np.intp]], NDArray[Any]]) -> tuple[int, float]:
-    """Return the column and the median at which ``_cut`` would cut a node whose ``points`` have to be fetched."""
-    sample = points(order[:: max(1, len(order) // SAMPLE)]).astype(np.float32, copy=False)
-    column, median = _choose(sample, np.arange(len(sample), dtype=np.intp), 1)
-    return int(column), float(median)
 
 
 class Points(Protocol):
@@ -185,25 +179,49 @@ class Points(Protocol):
         """Return ``points[rows]``, or with ``points[rows, column]`` their entries in one column."""
 
 
+def where_to_cut(order: NDArray[np.intp], points: Callable[[NDArray[np.intp]], NDArray[Any]]) -> tuple[int, float]:
+    """Return the column in which a node varies most, and its median there, by a sample of its ``points``."""
+    sample = points(order[:: max(1, len(order) // SAMPLE)]).astype(np.float32, copy=False)
+    from_first = sample.astype(np.float64) - sample[0]
+    spread = (from_first**2).sum(axis=0) - from_first.sum(axis=0) ** 2 / len(sample)
+    column = int(spread.argmax())
+    return column, float(np.median(sample[:, column]))
+
+
+def divide(values: NDArray[Any], median: float, order: NDArray[np.intp]) -> int:
+    """Arrange a node as its low side and its high side, by its values in one column; return where they meet."""
+    n, low = len(order), values < median
+    with_level = low | (values == median)
+    # Equal values stay together, on the side that keeps the halves more even.
+    if abs(n - 2 * np.count_nonzero(with_level)) < abs(n - 2 * np.count_nonzero(low)):
+        low = with_level
+    size = int(np.count_nonzero(low))
+    if size in (0, n):
+        return n // 2
+    order[:] = np.concatenate([order[low], order[~low]])
+    return size
+
+
+def cut(points: Points, order: NDArray[np.intp]) -> int:
+    """Arrange one node as its low side and its high side; return where they meet."""
+    column, median = where_to_cut(order, points.__getitem__)
+    return divide(points[order, column].astype(np.float32, copy=False), median, order)
+
+
 def random_subtrees(points: Points, size: int, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
     """Return the rows of up to ``count`` different subtrees of at most ``size`` rows, each row as likely as any other.
 
     Only the nodes on the way to them are cut.
     """
-    order, scratch = np.arange(len(points), dtype=np.intp), np.empty(len(points), dtype=np.intp)
+    order = np.arange(len(points), dtype=np.intp)
     middles: dict[tuple[int, int], int] = {}
     found: list[tuple[int, int]] = []
-
-    def cut(inside: NDArray[np.intp], scratch: NDArray[np.intp]) -> int:
-        column, median = where_to_cut(inside, points.__getitem__)
-        return int(divide(points[inside, column].astype(np.float32, copy=False), median, inside, scratch))
 
     for _ in range(4 * count):
         node = (0, len(points))
         while node[1] - node[0] > size:
             if node not in middles:
-                inside = slice(*node)
-                middles[node] = node[0] + cut(order[inside], scratch[inside])
+                middles[node] = node[0] + cut(points, order[slice(*node)])
             middle = middles[node]
             low = rng.uniform(*node) < middle
             node = (node[0], middle) if low else (middle, node[1])

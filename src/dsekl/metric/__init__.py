@@ -1,4 +1,4 @@
-"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, width and C that go with it.
+"""A learned metric: one gamma per feature, and the kernel, scale of columns, loss, plane, width and C that go with it.
 
 ``descent`` learns the weights of the features by doubly stochastic gradient steps, ``candidates`` sets equal ones
 beside them, and ``choice`` lets held-out rows decide between the candidates, and on all the rest. ``learn`` is the
@@ -9,25 +9,37 @@ from the last stage that it kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.losses import Loss
 from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 
 from .candidates import EQUAL, PARTLY, Candidates
 from .choice import Chooser, n_splits
 from .data import Data, Options, Stages
+from .descent import pairs_of_descent
+from .planes import NOTHING, Beside, with_plane
 from .scales import deviations
+from .search import STARTS, Kind
 
-__all__ = ["FEWEST_ROWS", "Choice", "Data", "Options", "Stages", "learn"]
+__all__ = [
+    "FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Options", "Stages", "learn", "pairs", "with_plane",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 100
 """Rows below which nothing can be learned that held-out rows could confirm."""
+
+LEARNED_BY = 0.5
+"""Share of a search's time after which weights are learned no further, so that there is time to choose."""
+
+UNSEARCHED = STARTS[1]
+"""The width and C where there was no time to try any."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,10 @@ class Choice:
     kernel: str
     loss: str
     reshaping: Reshaping | None
+    beside: Beside
     error: float
+    cut_short: bool = False
+    """Whether the search ended because its time was over."""
 
 
 def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Callable[[float], None]) -> Choice:
@@ -55,15 +70,36 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         )
     if not deviation.any():
         C = 1.0 if options.C is None else options.C
-        return Choice(np.ones(data.rows.n_features), C, EQUAL, options.kernel, options.loss, None, np.nan)
+        gamma = np.ones(data.rows.n_features)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan)
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count)
-    made = Candidates(data, splits, deviation, seed, stages).made(lambda done: advance(0.5 * done))
+    learned = 1 / (1 + _choice_cost(options.losses[options.loss]))
+    learning = replace(data, deadline=data.deadline.after(LEARNED_BY))
+    made = Candidates(learning, splits, deviation, seed, stages).made(lambda done: advance(learned * done))
+    cut_short = learning.deadline.passed
+    if data.deadline.passed:
+        kind = Kind(
+            options.kernel, options.kernels[options.kernel], options.loss, options.losses[options.loss], None, []
+        )
+        gamma, C = kind.gamma_and_C(made[EQUAL][-1], UNSEARCHED, options.C)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, cut_short)
     chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
-    champion = chooser.run(lambda done: advance(0.5 + 0.5 * done))
-    kind = champion.kind
-    gamma, best_C = kind.gamma_and_C(kind.gammas[-1], champion.found.setting, options.C)
-    return Choice(
-        gamma, best_C, champion.weights, kind.kernel_name, kind.loss_name, kind.reshaping, champion.found.error
-    )
+    champion = chooser.run(lambda done: advance(learned + (1 - learned) * done))
+    kind, found = champion.kind, champion.found
+    gamma, C = kind.gamma_and_C(kind.gammas[-1], found.setting, options.C)
+    cut_short |= data.deadline.passed
+    names = champion.weights, kind.kernel_name, kind.loss_name
+    return Choice(gamma, C, *names, kind.reshaping, kind.beside, found.error, cut_short)
+
+
+def pairs(n: int, n_features: int, n_outputs: int, loss: Loss) -> float:
+    """Return how many pairs of rows a search compares, and as many as would take as long as all else that it does."""
+    count = n_splits(n, region_rows(loss, n_outputs))
+    return 2 * count * pairs_of_descent(n, n_features) * (1 + _choice_cost(loss))
+
+
+def _choice_cost(loss: Loss) -> float:
+    """Return how long the choice takes beside the descents: ridge is fitted by a Cholesky factor for each C."""
+    return 2.2 if loss.quadratic else 0.7

@@ -21,12 +21,15 @@ from dsekl.search.regions import Places
 from dsekl.solvers.state import Form
 
 from .data import Data, Stages
-from .descent import WIDTHS, Descent, Learner, learner
+from .descent import N_BATCHES, N_STEPS, WIDTHS, Descent, Learner, learner
 from .scales import common_unit, own_units
 
 Floats = NDArray[np.float64]
 
 EQUAL, ONE_UNIT, PARTLY, LEARNED, SELECTED = "equal", "isotropic", "partly learned", "learned", "selected"
+
+WIDTHS_SHARE = N_BATCHES * len(WIDTHS) / (N_STEPS + N_BATCHES * len(WIDTHS))
+"""Share of a start's time that goes to its width."""
 
 SAME_UNITS = 1.5
 """Ratio of the columns' deviations up to which one unit is each column's own."""
@@ -63,13 +66,20 @@ class Candidates:
         losses: dict[str, float] = {}
         end_losses: dict[str, float] = {}
         for place, (name, unit) in enumerate(units.items()):
+            if starts and self.data.deadline.passed:
+                break
             # One width for all splits, so that a factor of it means the same in each.
             of_widths = self._losses_of_widths(name, unit)
             starts[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))
             ends[name], end_losses[name] = [], 0.0
             for number in range(len(self.splits)):
-                advance((place + number / len(self.splits)) / len(units))
-                ends[name].append(self._descended(name, number, starts[name]))
+
+                def tell(share: float, before: float = place, number: int = number) -> None:
+                    done = (number + share) / len(self.splits)
+                    advance((before + WIDTHS_SHARE + (1 - WIDTHS_SHARE) * done) / len(units))
+
+                tell(0.0)
+                ends[name].append(self._descended(name, number, starts[name], tell))
                 end_losses[name] += self._learner(number).held_out_loss(ends[name][-1])
         start = min(end_losses, key=end_losses.__getitem__)
         simple = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
@@ -86,7 +96,7 @@ class Candidates:
         """Return how many of the heaviest features predict held-out rows best, a power of 2; None for all of them."""
         losses: dict[int | None, float] = {None: loss}
         count = 1
-        while count < np.count_nonzero(self.deviation):
+        while count < np.count_nonzero(self.deviation) and not self.data.deadline.passed:
             gammas = [self._heaviest(end, count) for end in ends]
             losses[count] = sum(self._learner(number).held_out_loss(gamma) for number, gamma in enumerate(gammas))
             count *= 2
@@ -109,11 +119,16 @@ class Candidates:
             self.stages.put(f"widths, {name}", found)
         return found.of_widths
 
-    def _descended(self, name: str, number: int, start: Floats) -> Floats:
+    def _descended(self, name: str, number: int, start: Floats, tell: Callable[[float], None]) -> Floats:
         stage = f"descent {number}, {name}"
         descent = self.stages.take(stage, Descent, {"features": len(start)}) or Descent.of(start)
         of_start = learner(self.data, self.splits[number], (self.seed, number, crc32(name.encode())))
-        return of_start.descend(start, descent, lambda now: self.stages.put(stage, now))
+
+        def keep(now: Descent) -> None:
+            self.stages.put(stage, now)
+            tell(now.step / N_STEPS)
+
+        return of_start.descend(start, descent, keep)
 
 
 def _middle(gammas: list[Floats]) -> Floats:

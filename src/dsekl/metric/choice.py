@@ -1,4 +1,4 @@
-"""Held-out rows decide: which weights of the features, which kernel, which scale of columns, which loss, width and C.
+"""Held-out rows decide: weights of the features, kernel, scale of columns, loss, what stands beside it, width and C.
 
 One thing is chosen after the other, each from the usual to the unusual, and the unusual must win by a clear margin of
 the same rows. For each candidate a search walks over the lattice of widths and C: each setting is fitted on regions of
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from dsekl.rows import ReshapedRows, Reshaping
 from dsekl.rows.reshaping import ranked, squashed
-from dsekl.search import Region, Setting, draw_regions, region_rows
+from dsekl.search import Region, Setting, draw_regions, region_rows, spread_regions
 from dsekl.search.regions import FOLDS, Places, Scaled
 
+from .beyond import beyond_regions
 from .data import Data, Options, Stages
 from .scales import deviations
-from .score import CLEAR, CLEAR_LOSS, DOUBT, Found
+from .score import CLEAR, CLEAR_LOSS, DECIDED, DOUBT, Found
 from .search import STARTS, Kind, Search
 from .whole import whole_fits
 
@@ -41,6 +42,9 @@ WHOLE_ROWS = 10_000
 TAIL_ROWS = 36_000
 """Rows that are looked at for heavy tails."""
 
+WEIGHTS_SHARE = 0.7
+"""Share of a choice's time that goes to the weights, as a bar is told."""
+
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
 
@@ -49,7 +53,10 @@ OVERLAP, MUCH_OVERLAP = 0.1, 0.3
 from which on, of several classes, the best is taken without a margin."""
 
 LEAST_GAIN = 0.02
-"""Share of the error that another loss must save."""
+"""Share of the error that another loss must save, or what stands beside the kernel."""
+
+MUCH = 0.1
+"""Share of the error beyond the other rows that a trend must save there, where it saves nothing among them."""
 
 Floats = NDArray[np.float64]
 
@@ -79,21 +86,26 @@ class Chooser:
 
     def run(self, advance: Callable[[float], None]) -> Champion:
         """Return the champion."""
-        steps: list[Callable[[Champion], Champion]] = [self._kernels, self._reshapings, self._losses, self._refined]
-        champion = self._weights()
+        steps: list[Callable[[Champion], Champion]] = [
+            self._kernels, self._reshapings, self._losses, self._planes, self._refined
+        ]  # fmt: skip
+        champion = self._weights(lambda done: advance(WEIGHTS_SHARE * done))
         for done, step in enumerate(steps):
-            advance((done + 1) / (len(steps) + 1))
+            advance(WEIGHTS_SHARE + (1 - WEIGHTS_SHARE) * done / len(steps))
             champion = step(champion)
         return champion
 
-    def _weights(self) -> Champion:
+    def _weights(self, advance: Callable[[float], None]) -> Champion:
         options = self.options
         kernel, loss = options.kernels[options.kernel], options.losses[options.loss]
         # Many rows cannot be overfitted by one weight per column, so that the simpler weights have no claim.
         doubt = DOUBT if len(self.data) <= WHOLE_ROWS else 0.0
         champion: Champion | None = None
-        for name, gammas in self.candidates.items():
-            kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas)
+        for done, (name, gammas) in enumerate(self.candidates.items()):
+            advance(done / len(self.candidates))
+            if champion is not None and self.data.deadline.passed:
+                break
+            kind = Kind(options.kernel, kernel, options.loss, loss, None, gammas, options.beside[0])
             found = self._searched(name, kind, STARTS if champion is None else [champion.found.setting, *STARTS])
             challenger = Champion(kind, name, found)
             if champion is None or self._beats(challenger, champion, doubt):
@@ -143,9 +155,70 @@ class Chooser:
             champion = self._challenged(champion, kind, DOUBT if usual else 0.0)
         return champion
 
+    def _planes(self, champion: Champion) -> Champion:
+        """Let an intercept, and a trend with it, challenge the kernel alone."""
+        first = champion
+        for beside in self.options.beside[1:]:
+            if self.data.deadline.passed:
+                break
+            kind = replace(first.kind, beside=beside)
+            challenger = replace(first, kind=kind)
+            if self._one_region or self.whole:
+                challenger = replace(challenger, found=self._searched(first.weights, kind, self._starts(first)))
+            if self._is_better_everywhere(challenger, champion):
+                champion = challenger
+        return champion
+
+    def _is_better_everywhere(self, challenger: Champion, champion: Champion) -> bool:
+        """Tell whether what stands beside the kernel is clearly wanted, or costs nothing and goes on much better."""
+        robust = self.data.classes is None
+
+        def saves(new: Found, old: Found, doubts: tuple[float, float], least: float) -> bool:
+            gain = new.gain_over(old, robust)
+            saved_loss = gain.ties and new.loss_gain_over(old, robust).exceeds(doubts[1], least * old.loss)
+            return gain.exceeds(doubts[0], least * old.error) or saved_loss
+
+        new, old = self._everywhere(challenger), self._everywhere(champion)
+        if saves(new, old, (CLEAR, CLEAR_LOSS), LEAST_GAIN):
+            return True
+        if not challenger.kind.beside.trend or not new.gain_over(old, robust).exceeds(-DOUBT):
+            return False
+        return saves(self._beyond(challenger), self._beyond(champion), (DECIDED, DECIDED), MUCH)
+
+    def _beyond(self, champion: Champion) -> Found:
+        """Return what rows beyond the others say of a setting."""
+        rng, size = np.random.default_rng([self.seed, 17]), self._region_rows
+        regions = beyond_regions(self.data, champion.kind.reshaping, size, rng)
+        search, setting = Search(self.data, regions, champion.kind, self.options.C), champion.found.setting
+        return self._kept(f"beyond, {champion.weights}, {champion.kind.name}", search, lambda: search.at(setting))
+
+    def _everywhere(self, champion: Champion) -> Found:
+        """Return what rows from everywhere say: a part of the space would have a plane of its own."""
+        if self._one_region:
+            return champion.found
+        if self.whole:
+            return self._whole(champion)
+        size, rng = self._region_rows, np.random.default_rng([self.seed, 13])
+        count = max(1, FEW_ROWS // (size * len(self.splits)))
+        regions = spread_regions(self.splits, len(self.data), size, count, rng)
+        search = Search(self.data, regions, champion.kind, self.options.C)
+        width, C = champion.found.setting
+        # Fewer rows lie further apart, and want a wider kernel.
+        starts = [(width, C), (width - 2, C), (width - 4, C)]
+        return self._kept(f"everywhere, {champion.weights}, {champion.kind.name}", search, lambda: search.run(starts))
+
+    @property
+    def _region_rows(self) -> int:
+        return region_rows(self.options.losses[self.options.loss], self.data.n_outputs)
+
+    @property
+    def _one_region(self) -> bool:
+        """Whether every region is all the rows."""
+        return all(len(region.fitted) + len(region.held_out) == len(self.data) for region in self.regions)
+
     def _refined(self, champion: Champion) -> Champion:
         """Choose the width and C of the champion by more rows, where there are more."""
-        if len(self.data) <= FEW_ROWS:
+        if len(self.data) <= FEW_ROWS or self.data.deadline.passed:
             return champion
         regions = self._regions(champion.kind.gammas[0], 2 * judging_rows(len(self.data)), 1)
         search = Search(self.data, regions, champion.kind, self.options.C)
@@ -154,6 +227,8 @@ class Chooser:
 
     def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
         """Return the challenger of another kind if it clearly beats the champion, else the champion."""
+        if self.data.deadline.passed:
+            return champion
         starts = [*self._starts(champion), *further]
         found = self._searched(champion.weights, kind, starts, against=champion.found)
         challenger = Champion(kind, champion.weights, found)
@@ -180,7 +255,7 @@ class Chooser:
         """Tell whether the challenger is better by so many standard errors of the difference."""
         robust = self.data.classes is None
         new, old = challenger.found, champion.found
-        if self.whole and not new.gain_over(old, robust).decided:
+        if self.whole and not new.gain_over(old, robust).decided and not self.data.deadline.passed:
             new, old = self._whole(challenger), self._whole(champion)
         gain = new.gain_over(old, robust)
         if challenger.kind.loss_name != champion.kind.loss_name:
@@ -204,8 +279,7 @@ class Chooser:
         def points() -> Scaled:
             return Scaled(self.data.rows, np.sqrt(gamma).astype(np.float32))
 
-        n, loss = len(self.data), self.options.losses[self.options.loss]
-        size = region_rows(loss, self.data.n_outputs)
+        n, size = len(self.data), self._region_rows
         # The tree halves the rows until they are few enough for a region.
         usual_size = n / 2 ** max(0, int(np.ceil(np.log2(n / size))))
         rng = np.random.default_rng([self.seed, 7, number])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -10,10 +10,13 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.deadline import NEVER, Deadline
 from dsekl.kernels import VectorKernel
 from dsekl.losses import Loss
 from dsekl.rows import DenseRows
 from dsekl.workers import Workers
+
+from .planes import NOTHING, Beside
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +39,8 @@ class Data:
     workers: Workers
     kernel_tol: float = 1e-6
     budget: int = 2**28
+    deadline: Deadline = NEVER
+    """When the search ends with the best that it has found."""
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -69,6 +74,8 @@ class Options:
     C: float | None = None
     reshape: bool = False
     """Whether columns may be reshaped."""
+    beside: Sequence[Beside] = (NOTHING,)
+    """What may stand beside the kernel, the usual first."""
 
     @property
     def kernel(self) -> str:

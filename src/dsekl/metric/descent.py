@@ -98,19 +98,23 @@ class Learner:
 
     def losses_of_widths(self, unit: Floats) -> Floats:
         """Return the loss of the neighbours' mean at each of ``WIDTHS``."""
-        batches = [self._draw(("width", number)) for number in range(N_BATCHES)]
-        return np.array([np.mean([self._loss(width * unit, batch)[0] for batch in batches]) for width in WIDTHS])
+        losses: list[list[float]] = []
+        while len(losses) < N_BATCHES and not (losses and self.data.deadline.passed):
+            batch = self._draw(("width", len(losses)))
+            losses.append([self._loss(width * unit, batch)[0] for width in WIDTHS])
+        return np.asarray(np.mean(losses, axis=0))
 
     def descend(self, gamma: Floats, descent: Descent, keep: Callable[[Descent], None]) -> Floats:
-        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma``, or from where they stood."""
+        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma`` or where they stood, fewer in want of time."""
         varying = gamma > 0
-        while descent.step < N_STEPS:
+        while descent.step < N_STEPS and not self.data.deadline.passed:
             now = np.where(varying, np.exp(descent.log_gamma), 0.0)
             gradient = self._loss(now, self._draw(("step", descent.step)))[1]
             descent = descent.stepped(gradient)
             if descent.step % KEPT_STEPS == 0:
                 keep(descent)
-        return np.where(varying, np.exp(descent.average), 0.0)
+        end = descent.average if descent.step == N_STEPS else descent.log_gamma
+        return np.where(varying, np.exp(end), 0.0)
 
     def held_out_loss(self, gamma: Floats) -> float:
         """Return the loss of held-out rows, predicted by the mean of those that were learned from."""
@@ -127,9 +131,7 @@ class Learner:
     def _draw(self, use: tuple[str, int]) -> Batch:
         """Return rows and centres, drawn without replacement."""
         rng, n = self._rng(use), len(self.learned_from)
-        n_rows = max(1, min(N_ROWS, n // 5))
-        n_features = self.data.rows.n_features
-        n_cols = min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
+        n_rows, n_cols = _batch_shape(n, self.data.rows.n_features)
         drawn = rng.choice(n, n_rows + n_cols, replace=False, shuffle=False)
         rng.shuffle(drawn)
         return self.learned_from[np.sort(drawn[:n_rows])], self.learned_from[np.sort(drawn[n_rows:])]
@@ -149,6 +151,18 @@ class Learner:
         gradient = np.zeros(len(gamma))
         gradient[counted] = of_counted
         return loss, gradient
+
+
+def _batch_shape(n: int, n_features: int) -> tuple[int, int]:
+    """Return how many rows and centres a step draws from ``n`` rows."""
+    n_rows = max(1, min(N_ROWS, n // 5))
+    return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
+
+
+def pairs_of_descent(n: int, n_features: int) -> float:
+    """Return how many pairs of rows a descent compares, its width and its end included."""
+    n_rows, n_cols = _batch_shape(n, n_features)
+    return float((N_STEPS + (len(WIDTHS) + 1) * N_BATCHES) * n_rows * n_cols)
 
 
 def learner(data: Data, held_out: NDArray[np.intp], seed: tuple[int, ...]) -> Learner:

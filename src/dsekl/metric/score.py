@@ -78,6 +78,10 @@ class Found:
         return float(np.average(self.errors, weights=self.weights))
 
     @property
+    def loss(self) -> float:
+        return float(np.average(self.losses, weights=self.weights))
+
+    @property
     def rank(self) -> float:
         """By what settings of one candidate are ranked: the error, and where it ties the loss."""
         return float(np.average(self.errors + MARGIN_WEIGHT * self.losses, weights=self.weights))

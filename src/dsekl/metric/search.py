@@ -6,13 +6,15 @@ The distances of a region are made once for all widths, and the kernel matrix of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import gram
+from dsekl.gram.affine import Plane
 from dsekl.kernels import VectorKernel
 from dsekl.losses import Loss
 from dsekl.rows import ArrayRows, Reshaping
@@ -21,6 +23,7 @@ from dsekl.solvers.dual.block import descend, solve_squared
 
 from .data import Data
 from .distance import Distance
+from .planes import NOTHING, Beside, plane_of
 from .score import DECIDED, Found
 
 FIRST_C = 4.0
@@ -54,6 +57,7 @@ class Kind:
     loss: Loss
     reshaping: Reshaping | None
     gammas: list[Floats]
+    beside: Beside = NOTHING
 
     @property
     def scale(self) -> str:
@@ -62,7 +66,8 @@ class Kind:
 
     @property
     def name(self) -> str:
-        return f"{self.kernel_name}, {self.loss_name}, {self.scale}"
+        own = f"{self.kernel_name}, {self.loss_name}, {self.scale}"
+        return own if self.beside == NOTHING else f"{own}, {self.beside.name}"
 
     def lattice(self, C: float | None, many: bool = False) -> Lattice:
         """Return the widths and C that are searched, of ``many`` rows or few; C alone where it is given."""
@@ -108,12 +113,18 @@ class Search:
             gain = best.gain_over(against, robust=self.data.classes is None)
             if gain.mean < -DECIDED * gain.standard_error and best.rank > HOPELESS * against.rank:
                 return best
-        while True:
+        while not self.data.deadline.passed:
             self._try(self.lattice.near(best.setting))
             winner = self._best()
             if winner is best:
-                return best
+                break
             best = winner
+        return best
+
+    def at(self, setting: Setting) -> Found:
+        """Return what the held-out rows say of one setting."""
+        self._try([setting])
+        return self.found[setting]
 
     def _best(self) -> Found:
         return min(self.found.values(), key=lambda found: found.rank)
@@ -131,11 +142,16 @@ class Search:
         """Return three lines for each setting: errors, losses and weights of the held-out rows."""
         data, region, loss = self.data, self.regions[number], self.kind.loss
         within, across = self._region_distances(number)
+        beside, beside_out = self._region_planes(number)
         y, y_out = data.targets[region.fitted], data.targets[region.held_out]
         judged: dict[Setting, Floats] = {}
         for width in sorted({setting[0] for setting in settings}):
             factor = self.lattice.width_and_C((width, 0))[0]
             K, K_out = self._kernel(within, factor), self._kernel(across, factor)
+            if beside is not None and beside_out is not None:
+                size = np.sqrt(np.mean(np.square(K, dtype=np.float64))).astype(K.dtype)
+                K += size * beside
+                K_out += size * beside_out
             coef = np.zeros_like(y)
             for setting in sorted(s for s in settings if s[0] == width):
                 _fit(K, y, self.lattice.width_and_C(setting)[1] * data.weights[region.fitted], coef, loss)
@@ -158,6 +174,29 @@ class Search:
         if self._keeps:
             self._distances[number] = made
         return made
+
+    def _region_planes(self, number: int) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+        """Return what stands beside the kernel, in units of its typical value, for the same pairs as the distances.
+
+        A product of few columns costs next to nothing beside the fits, so it is made each time.
+        """
+        if self._plane is None:
+            return None, None
+        region, reshaping = self.regions[number], self.kind.reshaping
+        raw = [self.data.rows[places] for places in (region.fitted, region.held_out)]
+        fitted, held_out = (self._plane.features(X if reshaping is None else reshaping(X)) for X in raw)
+        constant = self._plane.constant
+        within = np.asarray(fitted @ fitted.T + constant, dtype=self._dtype)
+        return within, np.asarray(held_out @ fitted.T + constant, dtype=self._dtype)
+
+    @cached_property
+    def _plane(self) -> Plane | None:
+        kind = self.kind
+        if kind.beside == NOTHING:
+            return None
+        plane = plane_of(self.data.rows, kind.beside, reshaping=kind.reshaping)
+        # Columns without weight have no slope in a gram either.
+        return plane if plane.scale is None else replace(plane, scale=plane.scale * (kind.gammas[-1] > 0))
 
     def _kernel(self, distances: NDArray[Any], factor: float) -> NDArray[Any]:
         kernel = self.kind.kernel

@@ -11,6 +11,7 @@ from dsekl.search.regions import Places
 from dsekl.solvers import DualAscent, Problem
 
 from .data import Data
+from .planes import with_plane
 from .score import Found
 from .search import Kind
 
@@ -33,10 +34,12 @@ def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C
 def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float, seed: int) -> Floats:
     """Return three lines: errors, losses and weights of the held-out rows of one split."""
     fitted = np.setdiff1d(np.arange(len(data)), held_out)
+    rows = data.rows.take(fitted)
     matrix = gram.build(
-        kind.kernel, data.rows.take(fitted), gamma, "float32", data.budget, data.workers, data.kernel_tol,
+        kind.kernel, rows, gamma, "float32", data.budget, data.workers, data.kernel_tol,
         kind.reshaping,
     )  # fmt: skip
+    matrix = with_plane(matrix, rows, kind.beside, kind.reshaping)
     order = fitted if matrix.order is None else fitted[matrix.order]
     problem = Problem(matrix, data.targets[order], data.weights[order], kind.loss, C, data.workers, None)
     solver = DualAscent()
@@ -44,7 +47,7 @@ def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float,
     for _ in range(MOST_EPOCHS):
         for _ in solver.epoch(problem, state):
             pass
-        if solver.judge(problem, state).met:
+        if data.deadline.passed or solver.judge(problem, state).met:
             break
     coef = solver.coefficients(problem, state)
     f = matrix.at(data.rows.take(held_out)).product(slice(None), slice(None), coef)

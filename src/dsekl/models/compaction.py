@@ -23,7 +23,7 @@ from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
 from dsekl.losses import EpsilonInsensitive
 from dsekl.rows import Rows
-from dsekl.runs import Monitor, optimise
+from dsekl.runs import Course, Monitor, Progress, optimise
 from dsekl.solvers import DualAscent, Problem
 from dsekl.workers import ALONE, Workers
 
@@ -67,20 +67,20 @@ class _Original:
 
     @cached_property
     def f(self) -> Floats:
-        """f at the model's points."""
+        """The sum over the terms at the model's points; what stands beside it stays as it is."""
         return self.gram.product(slice(None), slice(None), self.coef)
 
     @cached_property
     def beyond(self) -> Floats:
-        """f at the further rows."""
-        return self.f[:0] if self.rows is None else self.model.evaluate(self.rows, self.workers, self.budget)
+        """The sum over the terms at the further rows."""
+        return self.f[:0] if self.rows is None else self.model.evaluate_terms(self.rows, self.workers, self.budget)
 
     def change(self, coef: Floats) -> Floats:
         """Return how other coefficients change f wherever it is measured."""
         inside = self.gram.product(slice(None), slice(None), coef - self.coef)
         if self.rows is None:
             return inside
-        beyond = self.model.restricted(coef)[0].evaluate(self.rows, self.workers, self.budget)
+        beyond = self.model.restricted(coef)[0].evaluate_terms(self.rows, self.workers, self.budget)
         return np.concatenate([inside, beyond - self.beyond])
 
     def largest_change(self, coef: Floats) -> float:
@@ -146,7 +146,8 @@ def _within_tube(original: _Original, tube: float, verbose: bool | int | str) ->
     solver = DualAscent(grow=False, shrink=False)
     state = solver.start(problem, np.random.default_rng(0))
     state.coef, state.F = coef.copy(), f.copy()
-    return optimise(solver, problem, state, Monitor(), MAX_EPOCHS, verbose, warn=False)
+    with Progress(verbose, label="compact") as progress:
+        return optimise(solver, problem, state, Monitor(), MAX_EPOCHS, warn=False, course=Course(progress))
 
 
 def _cost(
@@ -165,6 +166,8 @@ def _cost(
         "norm_of_change": float(norms.max(initial=0.0)),
     }
     if decide is not None:
-        f = np.concatenate([original.f, original.beyond])
+        f = original.f + original.model.beside_terms()
+        if original.rows is not None:
+            f = np.concatenate([f, original.beyond + original.model.beside(original.rows)])
         cost["changed_decisions"] = float((decide(f) != decide(f + change)).mean()) if len(f) else 0.0
     return cost

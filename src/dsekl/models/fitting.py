@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.kernels import VectorKernel
-from dsekl.runs import HeldInterrupts, Hooks, Interrupted, Monitor, Run, Settled, Validation, optimise
+from dsekl.runs import Course, HeldInterrupts, Hooks, Interrupted, Monitor, Progress, Run, Settled, Validation, optimise
 
 from .examples import Examples
+from .forecast import foretold
 from .importances import importances
 from .machine import CHOSEN_KERNELS, CHOSEN_LOSSES, Machine
 from .model import Model
 from .storage import check_sizes
 
 Floats = NDArray[np.float64]
+
+SOLVED_BY = 0.9
+"""Share of the time after which the solver ends: what is left is for the model and its importances."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,16 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     Ctrl-C raises ``FitInterrupted`` once the step under way is whole, and KeyboardInterrupt where there is no model
     yet.
     """
+    with Progress(run.verbose) as progress:
+        course = Course(progress, foretold(machine, examples), run.budget.deadline(SOLVED_BY))
+        return _fitted(machine, examples, run, course)
+
+
+def _fitted(machine: Machine, examples: Examples, run: Run, course: Course) -> Fitted:
     rng = np.random.default_rng(run.seed)
     examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
-        run.settled = machine.settle(examples.for_search(), run, rng)
+        run.settled = machine.settle(examples.for_search(), run, rng, course)
         run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
     settled = run.settled
@@ -74,7 +84,9 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
         state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
-        monitor.validation = Validation(problem.gram.at(held_out.rows), held_out.targets, held_out.errors)
+        monitor.validation = Validation(
+            problem.gram.at(held_out.rows), held_out.targets, held_out.errors, real=examples.classes is None
+        )
 
     def fitted() -> Fitted:
         coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
@@ -90,12 +102,15 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
             validation_rows=None if held_out is None else held_out.places,
             history=monitor.history,
             n_epochs=state.epoch,
-            reason=monitor.reason,
+            reason="max_seconds" if settled.cut_short and monitor.reason == "tol" else monitor.reason,
         )
 
     hooks = _hooks(run, monitor, fitted)
     try:
-        optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, run.verbose, hooks)
+        optimise(
+            machine.solver, problem, state, monitor, run.stopping.max_epochs, hooks,
+            deadline=run.budget.deadline(SOLVED_BY), course=course,
+        )  # fmt: skip
     except Interrupted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
@@ -104,7 +119,8 @@ def fit(machine: Machine, examples: Examples, run: Run) -> Fitted:
     if run.file is not None:
         with run.blaming_its_file():
             check_sizes(result.model, None)
-    return replace(result, importances=importances(result.model, examples.rows, run.seed, run.workers))
+    found = importances(result.model, examples.rows, run.seed, run.workers, run.budget.deadline())
+    return replace(result, importances=found)
 
 
 def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:
@@ -132,6 +148,7 @@ def _check_settled(machine: Machine, settled: Settled) -> None:
         if found is not None and (part is not None or found not in known):
             wanted = f"one of {', '.join(known)}" if part is None else repr(part)
             raise ValueError(f"what was settled has {found!r}, and the machine has {wanted}")
+    _check_beside(machine, settled)
     C = 1.0 if machine.C is None else machine.C
     if C != settled.C and not (machine.C is None and settled.metric is not None):
         raise ValueError(f"what was settled's C is {settled.C!r}, and C={C!r}")
@@ -140,3 +157,15 @@ def _check_settled(machine: Machine, settled: Settled) -> None:
     given = settled.gamma if isinstance(machine.gamma, str) else machine.gamma
     if settled.gamma is not None and not np.array_equal(settled.gamma, np.asarray(given)):
         raise ValueError(f"what was settled's gamma is {settled.gamma!r}, and gamma={machine.gamma!r}")
+
+
+def _check_beside(machine: Machine, settled: Settled) -> None:
+    """Raise ValueError where what stands beside the kernel was not asked for, and could not have been chosen."""
+    usual = machine.usual_beside
+    for name, found, asked, wanted in (
+        ("intercept", settled.intercept, machine.intercept, usual.intercept),
+        ("trend", settled.trend, machine.trend, usual.trend),
+    ):
+        chosen = asked is None and settled.metric is not None
+        if not chosen and found is not wanted:
+            raise ValueError(f"what was settled has {name}={found!r}, and the machine has {asked!r}")

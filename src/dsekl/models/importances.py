@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.deadline import NEVER, Deadline
 from dsekl.gram.dense import DenseGram
 from dsekl.gram.points import DensePoints
 from dsekl.kernels import Pairwise
@@ -34,10 +35,11 @@ TILE = 2**20
 """Kernel values of a feature that are held at a time."""
 
 
-def importances(model: Model, rows: Rows, seed: int, workers: Workers) -> Floats | None:
+def importances(model: Model, rows: Rows, seed: int, workers: Workers, deadline: Deadline = NEVER) -> Floats | None:
     """Return each feature's share of the total effects, which add up to 1; zeros where f is constant.
 
-    None where rows are no numbers, or where so few rows could be looked at that it would say nothing.
+    None where rows are no numbers, or where so few rows could be looked at that it would say nothing. By the
+    ``deadline`` those few are looked at, and more of them if there is time.
     """
     if not isinstance(rows, ArrayRows | CsrRows | StoredRows) or model.n_terms == 0:
         return None
@@ -46,7 +48,7 @@ def importances(model: Model, rows: Rows, seed: int, workers: Workers) -> Floats
     # Elsewhere every feature asks for all of each new row's kernel values, which take all features each.
     cost = model.n_terms * rows.n_features * (1 if fast else rows.n_features)
     n_rows = min(len(rows), MOST_ROWS, max(FEWEST_ROWS, EVALUATIONS // cost))
-    if not fast and n_rows * cost > 2 * EVALUATIONS:
+    if deadline.passed or (not fast and n_rows * cost > 2 * EVALUATIONS):
         return None
     rng = np.random.default_rng([seed, 5])
     chosen = np.sort(rng.choice(len(rows), n_rows, replace=False))
@@ -55,7 +57,9 @@ def importances(model: Model, rows: Rows, seed: int, workers: Workers) -> Floats
     others = np.empty_like(order)
     others[order] = np.roll(order, 1)
     effects = (
-        _exchanged(model, gram, rows, chosen, others, workers) if fast else _evaluated(model, rows, chosen, others)
+        _exchanged(model, gram, rows, chosen, others, workers, deadline)
+        if fast
+        else _evaluated(model, rows, chosen, others)
     )
     total = effects.sum()
     return np.asarray(effects / total if total > 0 else effects)
@@ -74,16 +78,22 @@ def _evaluated(model: Model, rows: NumberRows, chosen: NDArray[np.intp], others:
 
 
 def _exchanged(
-    model: Model, gram: Any, rows: NumberRows, chosen: NDArray[np.intp], others: NDArray[np.intp], workers: Workers
-) -> Floats:
+    model: Model, gram: Any, rows: NumberRows, chosen: NDArray[np.intp], others: NDArray[np.intp], workers: Workers,
+    deadline: Deadline,
+) -> Floats:  # fmt: skip
     """Return the features' effects by an exchange of their parts of the distance."""
-    points, centres = gram.placement.dense(rows.dense(chosen)), gram.col_points.data
+    raw = rows.dense(chosen)
+    points, centres = gram.placement.dense(raw), gram.col_points.data
+    slopes = None if model.trend is None else (model.columns(raw), model.trend)
     part, profile, params = PARTS[gram.kernel.pairwise], gram.kernel.profile(), gram.kernel.params()
     coef = model.coef.astype(points.dtype)
     moves = np.flatnonzero((points != points[0]).any(axis=0))
-    pieces = chunks(len(points), max(1, TILE // len(centres)))
+    most = FEWEST_ROWS if deadline.comes else len(points)
+    pieces = chunks(len(points), min(most, max(1, TILE // len(centres))))
     effects = np.zeros(points.shape[1])
     for piece in pieces:
+        if piece.start >= FEWEST_ROWS and deadline.passed:
+            break
         x, new = points[piece], points[others[piece]]
         pairwise = sum(part(x[:, d, None], centres[None, :, d]) for d in range(points.shape[1]))
 
@@ -93,11 +103,17 @@ def _exchanged(
 
         f = value(np.array(pairwise))
 
-        def effect(d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f) -> float:
+        def effect(
+            d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f, piece: Any = piece
+        ) -> float:
             tile = pairwise - part(x[:, d, None], centres[None, :, d]) + part(new[:, d, None], centres[None, :, d])
             if gram.kernel.pairwise is not Pairwise.DOT:
                 np.maximum(tile, 0, out=tile)  # rounding
-            return float(((value(tile) - f) ** 2).sum(dtype=np.float64))
+            change = value(tile) - f
+            if slopes is not None:
+                columns, trend = slopes
+                change = change + (columns[others[piece], d] - columns[piece, d])[:, None] * trend[d]
+            return float((change**2).sum(dtype=np.float64))
 
         effects[moves] += workers.map(effect, moves.tolist())
     return effects

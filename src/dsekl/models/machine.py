@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import gram, metric
-from dsekl.expansions import Empirical, Expansion
+from dsekl.expansions import Empirical, Expansion, RandomFourier
 from dsekl.gram import Gram, Reference
+from dsekl.gram.affine import AffineGram
 from dsekl.gram.reference import NEGLIGIBLE
-from dsekl.kernels import RBF, Kernel, Laplacian, Matern, VectorKernel, median_gamma, scale_gamma
+from dsekl.kernels import RBF, Kernel, Laplacian, Matern, Pairwise, VectorKernel, median_gamma, scale_gamma
 from dsekl.losses import Hinge, Logistic, Loss, SquaredHinge
 from dsekl.rows import ArrayRows, CsrRows, DenseRows, NumberRows, Reshaping, Rows, StoredRows
-from dsekl.runs import HeldInterrupts, Interrupted, Progress, Run, Settled, Stages
+from dsekl.runs import Course, HeldInterrupts, Interrupted, Run, Settled, Stages
 from dsekl.solvers import DualAscent, Problem, Solver
 from dsekl.workers import ALONE, Workers
 
@@ -41,6 +42,9 @@ CHOSEN_KERNELS: dict[str, VectorKernel] = {"matern32": Matern(1.5), "laplacian":
 CHOSEN_LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
 """What "auto" chooses from where gamma is learned, the usual first."""
 
+SEARCHED_BY = 0.6
+"""Share of the time after which the search ends with the best that it has found."""
+
 MOST_HEAVY_ROWS = 200_000
 """Rows up to which kernels with heavier tails than rbf's are tried: of more, each of their values reaches so many rows
 that a fit takes several times as long."""
@@ -52,7 +56,9 @@ class Machine:
 
     ``kernel`` and ``loss`` are None where they are chosen together with a learned gamma (``USUAL`` where it is not
     learned). ``gamma`` is a number, one per feature, or a rule ("auto", "learn", "scale", "median"); ``C`` is None
-    where it is chosen together with a learned gamma, or 1. ``names`` are the features', for messages.
+    where it is chosen together with a learned gamma, or 1. ``intercept`` and ``trend`` say whether f has them; None
+    lets held-out rows choose together with a learned gamma, and else gives an intercept to the exact machines of
+    dot-product kernels, whose f would be 0 at the origin. ``names`` are the features', for messages.
     """
 
     kernel: Kernel | None
@@ -64,9 +70,16 @@ class Machine:
     dtype: str = "auto"
     kernel_tol: float = 1e-6
     budget: int = 256 * MEGABYTE
+    intercept: bool | None = False
+    trend: bool | None = False
     names: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        if (self.intercept or self.trend) and isinstance(self.expansion, RandomFourier):
+            raise ValueError(
+                "fit_intercept=True and trend=True need terms that are points, which expansion='random_fourier' does "
+                "not have; set both to False, or expansion='empirical'"
+            )
         able = isinstance(self.solver, DualAscent) and (self.loss is None or self.loss.has_hard_form)
         if able or not self._hard:
             return
@@ -101,6 +114,13 @@ class Machine:
         """The loss, or the usual one where nothing chooses another."""
         return CHOSEN_LOSSES[USUAL_LOSS] if self.loss is None else self.loss
 
+    @property
+    def usual_beside(self) -> metric.Beside:
+        """What stands beside the kernel where nothing chooses."""
+        through_origin = self.exact and self.usual_kernel.pairwise is Pairwise.DOT
+        intercept = through_origin or bool(self.trend) if self.intercept is None else self.intercept
+        return metric.Beside(intercept, bool(self.trend))
+
     def problem(
         self, examples: Examples, settled: Settled, run: Run, rng: np.random.Generator
     ) -> tuple[Problem, Examples]:
@@ -108,7 +128,9 @@ class Machine:
         kernel = self.usual_kernel if settled.kernel is None else CHOSEN_KERNELS[settled.kernel]
         loss = self.usual_loss if settled.loss is None else CHOSEN_LOSSES[settled.loss]
         machine = replace(self, kernel=kernel, loss=loss)
+        beside = self._beside(settled)
         own = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
+        own = metric.with_plane(own, examples.rows, beside, settled.reshaping)
         if own.order is not None:
             examples = examples.in_order(own.order)
         problem = Problem(
@@ -119,7 +141,7 @@ class Machine:
             settled.C if self.C is None else self.C,
             run.workers,
             run.stopping.tol,
-            machine._reference(examples.rows, own.order, settled, run.workers),
+            machine._reference(examples.rows, own, settled, run.workers),
         )
         return problem, examples
 
@@ -147,24 +169,31 @@ class Machine:
             reshaping,
         )
 
-    def _reference(
-        self, rows: Rows, order: NDArray[np.intp] | None, settled: Settled, workers: Workers
-    ) -> Reference | None:
+    def _beside(self, settled: Settled) -> metric.Beside:
+        """Return what stands beside the kernel: what is asked for, and else what was settled on."""
+        return metric.Beside(
+            settled.intercept or bool(self.trend) if self.intercept is None else self.intercept,
+            settled.trend if self.trend is None else self.trend,
+        )
+
+    def _reference(self, rows: Rows, own: Gram, settled: Settled, workers: Workers) -> Reference | None:
         """Return the kernel matrix of the rows in float64, to measure by; None where kernel values are given so."""
         gamma, reshaping = settled.gamma, settled.reshaping
         if gamma is None or not isinstance(rows, ArrayRows | CsrRows | StoredRows):
             return None
 
         def build(some: Rows) -> Gram:
-            return gram.build(self.usual_kernel, some, gamma, "float64", self.budget, workers, NEGLIGIBLE, reshaping)
+            made = gram.build(self.usual_kernel, some, gamma, "float64", self.budget, workers, NEGLIGIBLE, reshaping)
+            return AffineGram(made, own.plane) if isinstance(own, AffineGram) else made
 
-        return Reference(build, rows, order, self.budget)
+        return Reference(build, rows, own.order, self.budget)
 
-    def settle(self, examples: Examples, run: Run, rng: np.random.Generator) -> Settled:
-        """Return gamma, learned if it is to be, and what goes with it."""
+    def settle(self, examples: Examples, run: Run, rng: np.random.Generator, course: Course) -> Settled:
+        """Return gamma, learned if it is to be, and what goes with it; ``course`` is told how far that is."""
         rows, C = examples.rows, 1.0 if self.C is None else self.C
+        beside = self.usual_beside
         if not isinstance(rows, ArrayRows | CsrRows | StoredRows):
-            return Settled(None, C, randomness=rng.bit_generator.state)
+            return Settled(None, C, **beside._asdict(), randomness=rng.bit_generator.state)
         kernel = self.usual_kernel
         learnable = isinstance(rows, DenseRows) and kernel.pairwise.is_distance and kernel.gamma_power > 0
         rule = self.gamma
@@ -172,13 +201,13 @@ class Machine:
             enough = len(examples) >= metric.FEWEST_ROWS
             rule = "learn" if learnable and self.exact and enough else "scale"
         if not (isinstance(rule, str) and rule == "learn"):
-            return Settled(self._gamma(rule, rows, rng), C, randomness=rng.bit_generator.state)
+            return Settled(self._gamma(rule, rows, rng), C, **beside._asdict(), randomness=rng.bit_generator.state)
         if not (isinstance(rows, DenseRows) and learnable):
             raise ValueError(
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
                 f"kernel={self.usual_kernel!r} on {type(rows.values).__name__}; set gamma='scale' or a number"
             )
-        found = self._learned(rows, examples, run)
+        found = self._learned(rows, examples, run, course)
         reshaping = found.reshaping
         return Settled(
             self._gamma(found.gamma, rows, rng),
@@ -189,16 +218,21 @@ class Machine:
             scale=None if reshaping is None else reshaping.name,
             knots=None if reshaping is None else reshaping.knots,
             values=None if reshaping is None else reshaping.values,
+            **found.beside._asdict(),
+            cut_short=found.cut_short,
             randomness=rng.bit_generator.state,
         )
 
-    def _learned(self, rows: DenseRows, examples: Examples, run: Run) -> metric.Choice:
+    def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course) -> metric.Choice:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
-            self.budget,
+            self.budget, run.budget.deadline(SEARCHED_BY),
         )  # fmt: skip
-        options = metric.Options(self._kernels(len(rows)), self._losses(), self.C, reshape=self.kernel is None)
+        options = metric.Options(
+            self._kernels(len(rows)), self._losses(), self.C, self.kernel is None,
+            self._choices_beside(examples.classes is not None),
+        )  # fmt: skip
 
         def pause() -> None:
             run.keep_if_due(run)
@@ -206,13 +240,13 @@ class Machine:
                 raise Interrupted
 
         def advance(done: float) -> None:
-            progress.advance(done)
+            course.search(done)
             pause()
 
         # Ctrl-C is held back until a stage is whole: raised within the call of a compiled function, it may become an
         # error of Numba's.
         try:
-            with Progress(run.verbose, 1, "metric") as progress, HeldInterrupts() as interrupts:
+            with HeldInterrupts() as interrupts:
                 return metric.learn(data, options, run.seed, Stages(run.stages, run.file, pause), advance)
         except KeyboardInterrupt:
             run.keep(run)
@@ -230,6 +264,20 @@ class Machine:
         if self.loss is not None:
             return {type(self.loss).__name__: self.loss}
         return {name: loss for name, loss in CHOSEN_LOSSES.items() if loss.has_hard_form or not self._hard}
+
+    def _choices_beside(self, classes: bool) -> list[metric.Beside]:
+        """Return what may stand beside a kernel whose gamma is learned, the usual first.
+
+        The targets of regression have lost their mean, so an intercept alone has nothing to add. A trend that was not
+        asked for comes with an intercept.
+        """
+        usual = self.usual_beside
+        others = []
+        if self.intercept is None and classes and not usual.intercept:
+            others.append(metric.Beside(intercept=True))
+        if self.trend is None and self.intercept is not False:
+            others.append(metric.Beside(True, True))
+        return [usual, *others]
 
     def _gamma(self, gamma: float | Floats | str, rows: NumberRows, rng: np.random.Generator) -> float | Floats:
         """Return gamma as a positive number or one positive number per feature."""

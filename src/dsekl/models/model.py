@@ -1,15 +1,20 @@
-"""A fitted model as a plain value: what f is expanded in, and the coefficients."""
+"""A fitted model as a plain value: what f is expanded in, the coefficients, and the intercept and trend beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
-from dsekl.rows import Rows
+from dsekl.gram.affine import AffineGram, trend_at_terms
+from dsekl.gram.dense import DenseGram
+from dsekl.gram.sparse import SparseGram
+from dsekl.rows import ArrayRows, CsrRows, Reshaping, Rows, StoredRows
+from dsekl.rows.array import chunks_of
 from dsekl.workers import ALONE, Workers, chunks
 
 Floats = NDArray[np.float64]
@@ -22,24 +27,58 @@ FEWEST_QUERY_ROWS = 1024
 
 @dataclass(frozen=True)
 class Model:
-    """``f(x) = sum_j term_j(x) coef_j``, with coefficients (n_terms, n_outputs)."""
+    """``f(x) = sum_j term_j(x) coef_j + intercept + <trend, x>``.
+
+    Coefficients are (n_terms, n_outputs), the intercept (n_outputs,) and the trend (n_features, n_outputs), None for
+    none. Where columns are reshaped, x is the reshaped row.
+    """
 
     gram: Gram
     coef: Floats
+    intercept: Floats | float = 0.0
+    trend: Floats | None = None
 
     @staticmethod
     def of(gram: Gram, coef: Floats) -> tuple[Model, NDArray[np.intp]]:
         """Return the model of the terms whose coefficients are not 0, and which terms they are."""
         kept = np.flatnonzero(coef.any(axis=1))
-        return Model(gram.restricted(kept).detached().with_workers(ALONE), coef[kept]), kept
+        terms, coef = gram.restricted(kept), coef[kept]
+        intercept, trend = np.zeros(coef.shape[1]), None
+        if isinstance(terms, AffineGram):
+            intercept, trend = terms.intercept_and_trend(coef)
+            terms = terms.inner
+        return Model(terms.detached().with_workers(ALONE), coef, intercept, trend), kept
 
     @property
     def n_terms(self) -> int:
         return len(self.coef)
 
-    @one_blas_thread()
     def evaluate(self, rows: Rows, workers: Workers = ALONE, budget: int = 2**28) -> Floats:
         """Return f (n_queries, n_outputs) at some rows, a bounded number of them at a time."""
+        return self.evaluate_terms(rows, workers, budget) + self.beside(rows)
+
+    @one_blas_thread()
+    def beside(self, rows: Rows) -> Floats:
+        """Return the intercept and the trend of some rows: one line for all where there is no trend."""
+        if self.trend is None:
+            return np.asarray(self.intercept)
+        assert isinstance(rows, ArrayRows | CsrRows | StoredRows)
+        if isinstance(rows, CsrRows) and self._reshaping is None:
+            return np.asarray(rows.values.astype(np.float64) @ self.trend + self.intercept)
+        parts = [self.columns(rows.dense(part)) @ self.trend for part in chunks_of((len(rows), rows.n_features))]
+        return np.concatenate([np.zeros((0, self.trend.shape[1])), *parts]) + self.intercept
+
+    @one_blas_thread()
+    def beside_terms(self) -> Floats:
+        """Return the intercept and the trend at the model's own points: one line for all where there is no trend."""
+        if self.trend is None:
+            return np.asarray(self.intercept)
+        assert isinstance(self.gram, DenseGram | SparseGram)
+        return trend_at_terms(self.gram, self.trend) + self.intercept
+
+    @one_blas_thread()
+    def evaluate_terms(self, rows: Rows, workers: Workers = ALONE, budget: int = 2**28) -> Floats:
+        """Return the sum over the terms (n_queries, n_outputs), without what stands beside it."""
         gram, everything = self.gram.with_workers(workers), slice(None)
         # Raw, as points and in spatial order, each entry takes up to 16 bytes: half the budget for all of them.
         size = min(QUERY_ROWS, max(FEWEST_QUERY_ROWS, budget // (32 * rows.n_features)))
@@ -49,4 +88,12 @@ class Model:
     def restricted(self, coef: Floats) -> tuple[Model, NDArray[np.intp]]:
         """Return the model with other coefficients of the same terms, without those that are 0, and which it keeps."""
         kept = np.flatnonzero(coef.any(axis=1))
-        return Model(self.gram.restricted(kept), coef[kept]), kept
+        return replace(self, gram=self.gram.restricted(kept), coef=coef[kept]), kept
+
+    def columns(self, X: NDArray[Any]) -> Floats:
+        """Return raw rows on the scale that the trend has its columns on."""
+        return np.asarray(X if self._reshaping is None else self._reshaping(X), dtype=np.float64)
+
+    @property
+    def _reshaping(self) -> Reshaping | None:
+        return self.gram.placement.reshaping if isinstance(self.gram, DenseGram) else None

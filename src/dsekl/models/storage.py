@@ -56,6 +56,12 @@ def n_features(gram: Gram) -> int | None:
 def check_sizes(model: Model, gamma: float | NDArray[np.float64] | None) -> None:
     """Raise ValueError for a model whose points are not those of its gamma, or whose f would not be finite."""
     gram = model.gram
+    if model.trend is not None:
+        if not isinstance(gram, DenseGram | SparseGram):
+            raise ValueError("trend_ is for points that have columns")
+        with np.errstate(all="ignore"):
+            if not np.isfinite(model.beside_terms()).all():
+                raise ValueError("trend_ is too large to be computed with")
     if not isinstance(gram, DenseGram | SparseGram | FourierGram):
         return
     scale = gram.placement.scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from dsekl.deadline import NEVER, Deadline
 from dsekl.persistence import ModelFileError
 from dsekl.solvers import Problem, Solver, Verdict
 from dsekl.solvers.solver import StateOf
 from dsekl.solvers.state import Floats
 
+from .course import Course
 from .interrupts import HeldInterrupts
 from .monitor import Monitor
 from .progress import Progress
@@ -39,38 +42,38 @@ def optimise(
     state: StateOf,
     monitor: Monitor,
     max_epochs: int,
-    verbose: bool | int | str = False,
     hooks: Hooks | None = None,
     warn: bool = True,
+    deadline: Deadline = NEVER,
+    course: Course | None = None,
 ) -> Floats:
     """Run from ``state``, which moves along, until the monitor's run has had ``max_epochs`` epochs at most.
 
+    No step is begun that would not be over by the ``deadline``, if it took as long as the longest so far; but one is.
+
     Returns the model's coefficients. The monitor's ``reason`` tells why the run stopped: "tol", "validation",
-    "max_epochs", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two stays stopped.
-    Ctrl-C raises ``Interrupted`` when the step under way is done: state and monitor are then whole.
-    ``warn`` says whether want of epochs is worth a warning.
+    "max_epochs", "max_seconds", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two
+    stays stopped. Ctrl-C raises ``Interrupted`` when the step under way is done: state and monitor are then whole.
+    ``warn`` says whether want of epochs is worth a warning, ``course`` who is told how far the run is.
     """
-    hooks = hooks or Hooks()
+    hooks, course = hooks or Hooks(), course or Course(Progress(False))
     last_epoch = monitor.first_epoch + max_epochs
     verdict: Verdict | None = None
+    pace = _Pace(deadline)
     if monitor.reason not in ("tol", "validation"):
         monitor.reason = None
     # A diverging run overflows before its solver can say so, in better words than NumPy's warning.
-    with (
-        Progress(verbose, max_epochs) as progress,
-        HeldInterrupts() as interrupts,
-        np.errstate(over="ignore", invalid="ignore"),
-    ):
+    with HeldInterrupts() as interrupts, np.errstate(over="ignore", invalid="ignore"):
         while monitor.reason is None and state.epoch < last_epoch:
             hooks.before_epoch()
             done = state.epoch - monitor.first_epoch
             for fraction in _steps(solver, problem, state, monitor.file):
-                progress.advance(done + fraction)
+                course.step(done + fraction, max_epochs)
                 hooks.after_step()
-                if interrupts.pending:
+                if interrupts.pending or not pace.allows_another():
                     break
             if state.plan is not None:
-                monitor.reason = "interrupted"
+                monitor.reason = "interrupted" if interrupts.pending else "max_seconds"
                 break
             verdict = solver.judge(problem, state)
             record = monitor.observe(
@@ -81,7 +84,7 @@ def optimise(
                 training_loss=state.training_loss(),
                 **{"change": state.change, verdict.name: verdict.value},
             )
-            progress.report(record, verdict.value, verdict.goal)
+            course.report(record, verdict.value, verdict.goal)
             if verdict.met:
                 monitor.reason = "tol"
             elif monitor.out_of_patience:
@@ -90,11 +93,27 @@ def optimise(
                 monitor.reason = monitor.reason or "callback"
             if interrupts.pending:
                 monitor.reason = monitor.reason or "interrupted"
+            if not pace.allows_another():
+                monitor.reason = monitor.reason or "max_seconds"
             hooks.after_step()
         monitor.reason = monitor.reason or "max_epochs"
     if warn and monitor.reason == "max_epochs" and verdict is not None and verdict.goal and monitor.validation is None:
         _warn_of_too_few_epochs(verdict, max_epochs, problem)
     return solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
+
+
+class _Pace:
+    """The longest time between two questions so far, and a deadline."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline, self._longest, self._left = deadline, 0.0, deadline.left
+
+    def allows_another(self) -> bool:
+        """Tell whether as long a time as any before would end in time."""
+        left = self._deadline.left
+        if left < math.inf:
+            self._longest, self._left = max(self._longest, self._left - left), left
+        return left > self._longest
 
 
 def _steps(solver: Solver[StateOf], problem: Problem, state: StateOf, file: Path | None) -> Iterator[float]:

@@ -19,7 +19,7 @@ UNSAVED = {"saved": False}
 Figure = int | Annotated[float, Range(-INFINITY, most=INFINITY, nan=True)]
 """An entry of the history: the gap of a growing sample is infinite, and a loss that was not measured is NaN."""
 
-Reason = Literal["tol", "validation", "max_epochs", "callback", "interrupted"]
+Reason = Literal["tol", "validation", "max_epochs", "max_seconds", "callback", "interrupted"]
 
 
 class ErrorMeasure(Protocol):
@@ -38,6 +38,7 @@ class Units:
     def of_user(self, figures: dict[str, Any]) -> dict[str, Any]:
         """Return an epoch's figures in the user's units."""
         units = {"training_loss": self.loss, "validation_error": self.loss, "change": self.coef}
+        units["validation_rmse"] = self.coef
         # Nothing is nothing in any unit, also in one whose square is not finite.
         return {name: value * units.get(name, 1.0) if value else value for name, value in figures.items()}
 
@@ -49,11 +50,17 @@ class Validation:
     gram: Gram
     targets: Floats
     errors: ErrorMeasure
+    real: bool = False
+    """Whether targets are numbers, so that there is a root mean squared error beside the loss."""
 
-    def measure(self, coef: Floats) -> float:
+    def measure(self, coef: Floats) -> dict[str, float]:
         """Return the error of the model with these coefficients."""
         moved = np.flatnonzero(coef.any(axis=1))
-        return float(self.errors(self.targets, self.gram.product(slice(None), moved, coef[moved])).mean())
+        f = self.gram.product(slice(None), moved, coef[moved])
+        found = {"validation_error": float(self.errors(self.targets, f).mean())}
+        if self.real:
+            found["validation_rmse"] = float(np.sqrt(np.mean((self.targets - f) ** 2)))
+        return found
 
 
 @dataclass
@@ -103,8 +110,8 @@ class Monitor:
         """Record an epoch that ended with the model ``coef``; one that has not met all rows costs no patience."""
         record = {"seconds": self.seconds, **figures}
         if self.validation is not None:
-            error = self.validation.measure(coef)
-            record["validation_error"] = error
+            record |= self.validation.measure(coef)
+            error = record["validation_error"]
             self.epochs_since_best += counts
             if error < self.best_error:
                 self.best_error, self.best_coef, self.epochs_since_best = error, coef.copy(), 0

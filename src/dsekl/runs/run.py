@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
+from dsekl.deadline import Budget
 from dsekl.persistence import checking
 from dsekl.rows import Reshaping
 from dsekl.solvers import Problem, Solver, State
@@ -56,6 +57,11 @@ class Settled:
     """The name of the columns' scale, where they are reshaped, and the reshaping's knots and values."""
     knots: Knots | None = None
     values: Knots | None = None
+    intercept: bool = False
+    trend: bool = False
+    """Whether there is an intercept, and a trend, beside the kernel."""
+    cut_short: bool = False
+    """Whether the search for all this ended because its time was over."""
     randomness: Mapping[str, Any] = field(default_factory=dict)
     """State of the random numbers after all that."""
 
@@ -128,6 +134,8 @@ class Run:
     verbose: bool | int | str = False
     units: Units = field(default_factory=Units)
     """Those of the history."""
+    budget: Budget = field(default_factory=Budget)
+    """The time that all of it may take."""
     watcher: Watcher | None = None
     keep: Callable[[Run], None] = lambda run: None
     """Called where the state is whole, so that a checkpoint can be written."""
@@ -155,11 +163,11 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """True for a run that came to its end, for good or for want of epochs."""
+        """True for a run that came to its end, for good or for want of epochs or time."""
         reason = None if self.saved is None else self.saved.reason
         if self.monitor is not None:
             reason = self.monitor.reason
-        return reason in ("tol", "validation", "max_epochs")
+        return reason in ("tol", "validation", "max_epochs", "max_seconds")
 
     def take_up(self, solver: Solver[Any], problem: Problem, rng: np.random.Generator) -> tuple[State, Monitor]:
         """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones."""

@@ -99,3 +99,15 @@ def draw_regions(
         parts = [np.sort(rows) for rows in random_subtrees(points(), size, count, rng)]
         regions += [Region(rows[~held_out[rows]], rows[held_out[rows]], k) for rows in parts]
     return [region for region in regions if len(region.fitted) and len(region.held_out)]
+
+
+def spread_regions(splits: list[Places], n: int, size: int, count: int, rng: np.random.Generator) -> list[Region]:
+    """Return for each split up to ``count`` regions of at most ``size`` rows from everywhere, no row in two of them."""
+    regions = []
+    for k, part in enumerate(splits):
+        held_out = np.zeros(n, dtype=bool)
+        held_out[part] = True
+        order = rng.permutation(n)
+        parts = [np.sort(order[first : first + size]) for first in range(0, min(n, count * size), size)]
+        regions += [Region(rows[~held_out[rows]], rows[held_out[rows]], k) for rows in parts]
+    return [region for region in regions if len(region.fitted) and len(region.held_out)]

@@ -7,6 +7,7 @@ except a tenth that judges them. Few rows are one region, split in five ways. Th
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 import dsekl
 from dsekl import kernels, losses
 from dsekl.blas import one_blas_thread
+from dsekl.deadline import Budget
 from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import digest
@@ -39,8 +41,15 @@ RUNGS_OF_SPLITS, RUNGS_OF_REGIONS = (1, 3, 5), (4, 16)
 
 KEPT_SHARE = 1 / 3
 FINALISTS = 3
+
+BASES_BY, COMPARED_BY = 0.3, 0.7
+"""Shares of the time after which the search goes on from what it has to the candidates, and from them to the model."""
+
 TREE_COLUMNS = 16
 """Columns, or random mixtures of more, along which space is cut into regions."""
+
+SOON = 1e-3
+"""The least time that a fit is given: it takes a step in any case."""
 
 Report = Callable[[float, str], None]
 Estimator = DSEKLClassifier | DSEKLRegressor
@@ -75,6 +84,7 @@ def tune(
     journal: Path | None = None,
     n_jobs: int | None = None,
     seed: int = 0,
+    max_seconds: float | None = None,
     report: Report = lambda share, words: None,
 ) -> Tuned:
     """Search gamma and C for each of some unfitted estimators, and return the best of all, fitted on all rows.
@@ -83,11 +93,13 @@ def tune(
     and loss that is to be tried.
 
     ``journal`` keeps every finding, so that a search that was stopped goes on from there. Neither that nor ``n_jobs``
-    changes the result. ``report`` is told the share of the work that is done, and what is being done.
+    changes the result. ``max_seconds`` is the time that all of it may take: fewer candidates are then compared, on
+    fewer rows, and what is found depends on the machine's speed. ``report`` is told the share of the work that is done,
+    and what is being done.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # regions need no more than the default epochs
-        return _Search(estimators, X, y, journal, n_jobs, seed, report).run()
+        return _Search(estimators, X, y, journal, n_jobs, seed, Budget.of(max_seconds), report).run()
 
 
 class _Search:
@@ -99,9 +111,11 @@ class _Search:
         journal: Path | None,
         n_jobs: int | None,
         seed: int,
+        budget: Budget,
         report: Report,
     ) -> None:
-        self.X, self.y, self.n_jobs, self.report = X, y, n_jobs, report
+        self.X, self.y, self.n_jobs, self.budget, self.report = X, y, n_jobs, budget, report
+        self.deadline = budget.deadline(COMPARED_BY)
         self.estimators = [_named(estimator).set_params(random_state=seed, verbose=False) for estimator in estimators]
         identity = {
             "version": dsekl.__version__,
@@ -136,7 +150,7 @@ class _Search:
         if len(self.splits) == 1:
             finals = list(self._finals(candidates, len(self.rungs)))
             outcomes |= {outcome.candidate: outcome for outcome in finals}
-            best = min(finals, key=lambda outcome: outcome.error)
+            best = min(finals, key=lambda outcome: outcome.error, default=best)
         self.report(0.9, "the best on all rows")
         model = self._fitted_on_all(best.candidate)
         ranking = sorted(outcomes.values(), key=lambda outcome: (-outcome.rung, outcome.error))
@@ -151,21 +165,26 @@ class _Search:
             found = self.journal.chosen(name)
             if found is None:
                 rows = np.setdiff1d(np.arange(len(self.y)), held_out)
-                fitted = self._fit(clone(self.estimators[arm]).set_params(n_jobs=self.n_jobs), rows)
+                n_left = (len(self.estimators) - arm) * len(self.splits) - split
+                unfitted = clone(self.estimators[arm]).set_params(n_jobs=self.n_jobs)
+                fitted = self._fit(unfitted, rows, self.budget.deadline(BASES_BY).left / n_left)
                 found = Chosen(np.asarray(fitted.gamma_).tolist(), float(fitted.C_))
-                self.journal.add(name, found)
+                if fitted.stop_reason_ != "max_seconds":
+                    self.journal.add(name, found)
             chosen.append(found)
         middle = sorted(found.C for found in chosen)[len(chosen) // 2]
         return Base([np.asarray(found.gamma) for found in chosen], middle)
 
     def _compare(self, candidates: list[Candidate], regions: list[Region], rung: int) -> list[Outcome]:
         """Return the candidates' outcomes on the regions, best first."""
-        units = [(candidate, number) for candidate in candidates for number in range(len(regions))]
+        units = [(candidate, number) for number in range(len(regions)) for candidate in candidates]
         errors = {unit: self.journal.error(_unit(*unit)) for unit in units}
         new = [unit for unit in units if errors[unit] is None]
         writing = Lock()
 
         def judge(unit: tuple[Candidate, int]) -> None:
+            if self.deadline.passed and unit != units[0]:
+                return
             candidate, number = unit
             error = self._judge(candidate, regions[number])
             with writing:
@@ -173,10 +192,13 @@ class _Search:
                 self.journal.add(_unit(*unit), error)
 
         Threads(effective_n_jobs(self.n_jobs or -1)).map(judge, new)
-        sizes = [len(region.held_out) for region in regions]
+        # In want of time, those that the first region has judged are compared, on regions that have judged them all.
+        candidates = [candidate for candidate in candidates if errors[candidate, 0] is not None]
+        numbers = [n for n in range(len(regions)) if all(errors[candidate, n] is not None for candidate in candidates)]
+        sizes = [len(regions[number].held_out) for number in numbers]
         outcomes = []
         for candidate in candidates:
-            of_regions = [errors[candidate, number] for number in range(len(regions))]
+            of_regions = [errors[candidate, number] for number in numbers]
             with np.errstate(over="ignore"):
                 mean = np.average(np.array(of_regions, dtype=np.float64), weights=sizes)
             outcomes.append(Outcome(candidate, float(mean), sum(sizes), rung))
@@ -187,21 +209,24 @@ class _Search:
         (held_out,) = self.splits
         everything = Region(np.setdiff1d(np.arange(len(self.y)), held_out), held_out, 0)
         for place, candidate in enumerate(candidates):
+            if self.deadline.passed:
+                return
             self.report(0.7 + 0.2 * place / len(candidates), f"finalist {place + 1} of {len(candidates)}")
             name = f"{candidate.name}, all rows"
             error = self.journal.error(name)
             if error is None:
-                error = self._judge(candidate, everything, self.n_jobs)
+                error = self._judge(candidate, everything, self.n_jobs, self.deadline.left / (len(candidates) - place))
                 self.journal.add(name, error)
             yield Outcome(candidate, error, len(held_out), rung)
 
-    def _judge(self, candidate: Candidate, region: Region, n_jobs: int | None = 1) -> float:
+    def _judge(self, candidate: Candidate, region: Region, n_jobs: int | None = 1, seconds: float = math.inf) -> float:
         """Return the mean error of a region's held-out rows: the share of wrong labels, or the mean square."""
         y, y_out = self.y[region.fitted], self.y[region.held_out]
         classes = is_classifier(self.estimators[candidate.arm])
         if classes and (y == y[0]).all():
             return float((y_out != y[0]).mean())
-        model = self._fit(self._at(candidate, self.bases[candidate.arm].gammas[region.split], n_jobs), region.fitted)
+        unfitted = self._at(candidate, self.bases[candidate.arm].gammas[region.split], n_jobs)
+        model = self._fit(unfitted, region.fitted, seconds)
         predicted = model.predict(self.X[region.held_out])
         with np.errstate(over="ignore"):
             error = float((predicted != y_out).mean() if classes else ((predicted - y_out.astype(float)) ** 2).mean())
@@ -213,8 +238,8 @@ class _Search:
         gamma = self.bases[candidate.arm].gammas[0]
         if len(self.splits) > 1:
             base = clone(self.estimators[candidate.arm]).set_params(n_jobs=self.n_jobs, C=candidate.C)
-            gamma = np.asarray(self._fit(base, everything).gamma_)
-        return self._fit(self._at(candidate, gamma, self.n_jobs), everything)
+            gamma = np.asarray(self._fit(base, everything, self.budget.deadline().left / 2).gamma_)
+        return self._fit(self._at(candidate, gamma, self.n_jobs), everything, self.budget.deadline().left)
 
     def _at(self, candidate: Candidate, gamma: NDArray[np.float64], n_jobs: int | None) -> Estimator:
         """Return the estimator that a candidate stands for."""
@@ -223,7 +248,9 @@ class _Search:
         estimator.set_params(gamma=float(scaled) if scaled.ndim == 0 else scaled, C=candidate.C, n_jobs=n_jobs)
         return estimator
 
-    def _fit(self, unfitted: Estimator, rows: NDArray[np.intp]) -> Estimator:
+    def _fit(self, unfitted: Estimator, rows: NDArray[np.intp], seconds: float) -> Estimator:
+        if seconds < math.inf:
+            unfitted.set_params(max_seconds=max(seconds, SOON))
         whole = len(rows) == len(self.y)
         fitted: Estimator = unfitted.fit(self.X if whole else self.X[rows], self.y if whole else self.y[rows])
         return fitted

@@ -27,6 +27,9 @@ TILE_ROWS = 6
 LINE_BYTES = 64
 _FLAGS = ("contract", "reassoc", "nsz")
 
+SINGLE_EPS, DOUBLE_EPS = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+"""Constants, since ``np.finfo`` itself takes a tenth of a second to compile."""
+
 
 def line_width(dtype: str) -> int:
     """Return how many columns stand side by side in one packed line."""
@@ -158,7 +161,9 @@ def _compare_chi_squared(
 def distances_from_dots(line: Any, row_norm: Any, col_norms: Any, n_features: int) -> None:
     """``|x|^2 + |z|^2 - 2 <x, z>``; what rounding alone can explain is 0, so that a point's twin is at distance 0."""
     zero, two = line.dtype.type(0.0), line.dtype.type(2.0)
-    rounding = line.dtype.type(4.0 + 2.0 * np.sqrt(n_features)) * np.finfo(line.dtype).eps
+    rounding = line.dtype.type(4.0 + 2.0 * np.sqrt(n_features)) * line.dtype.type(
+        SINGLE_EPS if line.itemsize == 4 else DOUBLE_EPS
+    )
     for j in range(line.size):
         norms = row_norm + col_norms[j]
         squared = norms - two * line[j]

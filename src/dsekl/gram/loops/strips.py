@@ -90,31 +90,33 @@ def pack_weights(weights: Any, width: int) -> Any:
     """Return the weights (n_outputs, length) side by side in lines, for the tile; nothing for few outputs."""
     n_outputs, length = weights.shape
     n_groups = (n_outputs + width - 1) // width if n_outputs >= MANY_OUTPUTS else 0
-    packed = np.zeros((n_groups, length, width), dtype=weights.dtype)
-    if n_groups > 0:
-        for o in range(n_outputs):
-            for j in range(length):
-                packed[o // width, j, o % width] = weights[o, j]
+    packed = np.empty((n_groups * length, width), dtype=weights.dtype)
+    for g in range(n_groups):
+        for j in range(length):
+            for lane in range(width):
+                o = g * width + lane
+                packed[g * length + j, lane] = weights[o, j] if o < n_outputs else 0.0
     return packed
 
 
 @inlined()
 def add_weighted(strip: Any, weights: Any, packed: Any, sums: Any, first: Any, n_rows: Any, out: Any) -> None:
     """``out[first : first + n_rows] += strip @ weights.T``; many outputs go through the tile that makes the strip."""
+    n_outputs, width = weights.shape[0], packed.shape[1]
     if packed.shape[0] == 0:
         for r in range(n_rows):
-            for o in range(weights.shape[0]):
+            for o in range(n_outputs):
                 out[first + r, o] += _weigh(strip[r], weights[o])
         return
     for start in range(0, n_rows, TILE_ROWS):
-        for g in range(packed.shape[0]):
-            dot_tile(strip, start, packed, g, sums, g * packed.shape[2])
+        for group, o in enumerate(range(0, n_outputs, width)):
+            dot_tile(strip, start, packed, group, sums, o)
         for r in range(min(TILE_ROWS, n_rows - start)):
-            for o in range(weights.shape[0]):
+            for o in range(n_outputs):
                 out[first + start + r, o] += sums[r, o]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def _multiply(
     rows: Any, row_norms: Any, runs: Any, run_starts: Any, row_lo: Any, row_hi: Any,
     cols: Any, col_norms: Any, col_lo: Any, col_hi: Any, reach: Any, manhattan: Any,
@@ -142,7 +144,7 @@ def _multiply(
                     for o in range(V.shape[0]):
                         weights[o, g * width + lane] = V[o, chosen[g] * width + lane]
             packed = pack_weights(weights, width)
-            sums = np.empty((TILE_ROWS, packed.shape[0] * width), dtype=rows.dtype)
+            sums = np.empty((TILE_ROWS, V.shape[0] + width), dtype=rows.dtype)
             for first in range(begin, end, TILE_ROWS):
                 compare(rows, row_norms, first, cols, norms, chosen, strip)
                 profile(strip, params)
@@ -150,7 +152,7 @@ def _multiply(
     return evaluations
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def _fill(
     rows: Any, row_norms: Any, runs: Any, run_starts: Any, row_lo: Any, row_hi: Any,
     cols: Any, col_norms: Any, col_lo: Any, col_hi: Any, reach: Any, manhattan: Any,

@@ -255,16 +255,17 @@ def _multiply(
     width = table.shape[1]
     strip = np.empty((STRIP_ROWS, width), dtype=row_entries.dtype)
     norms = np.empty(width, dtype=row_entries.dtype)
-    weights = np.zeros((V.shape[0], width), dtype=row_entries.dtype)
+    weights = np.empty((V.shape[0], width), dtype=row_entries.dtype)
     for first_col in range(begin_col, end_col, width):
         last_col = min(end_col, first_col + width)
         _spread_columns(col_starts, col_features, col_entries, first_col, end_col, table)
         for lane in range(width):
             norms[lane] = col_norms[min(first_col + lane, end_col - 1)]
-        weights[:, : last_col - first_col] = V[:, first_col:last_col]
-        weights[:, last_col - first_col :] = 0.0
+        for o in range(V.shape[0]):
+            for lane in range(width):
+                weights[o, lane] = V[o, first_col + lane] if first_col + lane < last_col else 0.0
         packed = pack_weights(weights, width // TABLE_LINES)
-        sums = np.empty((TILE_ROWS, packed.shape[0] * packed.shape[2]), dtype=strip.dtype)
+        sums = np.empty((TILE_ROWS, V.shape[0] + packed.shape[1]), dtype=strip.dtype)
         for first in range(begin, end, STRIP_ROWS):
             compare(
                 row_starts, row_features, row_entries, row_norms, first, end, n_features, table, norms, strip,
@@ -272,7 +273,8 @@ def _multiply(
             profile(strip, params)
             if V.shape[0] == 0:
                 for r in range(min(STRIP_ROWS, end - first)):
-                    out[first + r, first_col:last_col] = strip[r, : last_col - first_col]
+                    for lane in range(last_col - first_col):
+                        out[first + r, first_col + lane] = strip[r, lane]
             else:
                 add_weighted(strip, weights, packed, sums, first, min(STRIP_ROWS, end - first), out)
         _clear_columns(col_starts, col_features, first_col, last_col, table)

@@ -53,6 +53,7 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/stopping.py
+	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/certificates.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/panel.py measure all

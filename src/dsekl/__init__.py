@@ -13,14 +13,29 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .estimators import DSEKLClassifier, DSEKLRegressor
     from .estimators.files import load
+    from .estimators.online_anomaly import OnlineDSEKLAnomaly
+    from .estimators.online_classifier import OnlineDSEKLClassifier
+    from .estimators.online_regressor import OnlineDSEKLRegressor
     from .persistence import ModelFileError
 
-__all__ = ["DSEKLClassifier", "DSEKLRegressor", "ModelFileError", "__version__", "load"]
+__all__ = [
+    "DSEKLClassifier",
+    "DSEKLRegressor",
+    "ModelFileError",
+    "OnlineDSEKLAnomaly",
+    "OnlineDSEKLClassifier",
+    "OnlineDSEKLRegressor",
+    "__version__",
+    "load",
+]
 
 _HOMES = {
     "DSEKLClassifier": "dsekl.estimators",
     "DSEKLRegressor": "dsekl.estimators",
     "ModelFileError": "dsekl.persistence",
+    "OnlineDSEKLAnomaly": "dsekl.estimators.online_anomaly",
+    "OnlineDSEKLClassifier": "dsekl.estimators.online_classifier",
+    "OnlineDSEKLRegressor": "dsekl.estimators.online_regressor",
     "load": "dsekl.estimators.files",
 }
 

@@ -26,6 +26,7 @@ from .info import info
 from .predict import predict
 from .reproduce import reproduce
 from .signals import INTERRUPTED, heeded_requests
+from .stream import stream
 from .streams import discard, flush_output
 from .tune import tune
 
@@ -59,7 +60,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-for function in (fit, predict, evaluate, tune, info, convert, demo, reproduce):
+for function in (fit, predict, evaluate, tune, stream, info, convert, demo, reproduce):
     app.command()(_command(function))
 
 

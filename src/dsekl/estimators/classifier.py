@@ -215,7 +215,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
             weights = weights * inputs.class_weights(self.class_weight, self.classes_, labels[counted])[codes]
             if (np.bincount(codes, weights) > 0).sum() < 2:
                 raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
-        examples = Examples.of(rows, _targets(codes, len(self.classes_)), weights, wrong, codes)
+        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
         self._train(loss, examples, labels, sample_weight)
         return self
 
@@ -264,7 +264,7 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         return np.bincount(fitted.support_classes, minlength=len(self.classes_))
 
 
-def _targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
+def targets_of(codes: NDArray[np.intp], n_classes: int) -> Floats:
     """Return -1 and 1: one column for two classes, one against the rest for more."""
     if n_classes == 2:
         return np.where(codes == 1, 1.0, -1.0)[:, None]

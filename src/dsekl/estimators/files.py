@@ -25,11 +25,12 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
-from . import tables
+from . import online_files, tables
 from .classifier import DSEKLClassifier
 from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
 from .late import Known, Late
 from .loaded_parameters import check_object, check_parameters
+from .online import OnlineEstimator
 from .parameters import is_auto
 from .regressor import DSEKLRegressor
 
@@ -51,7 +52,7 @@ Arrays = dict[str, NDArray[Any]]
 class Saved:
     """What a model file holds: the estimator, the user's table, and the header as it stands in the file."""
 
-    estimator: DSEKLClassifier | DSEKLRegressor
+    estimator: DSEKLClassifier | DSEKLRegressor | OnlineEstimator
     table: dict[str, Any] | None
     header: dict[str, Any]
 
@@ -74,13 +75,15 @@ def read(path: Location, kernel: KernelLike | None = None) -> Saved:
                 f"it was fitted with a kernel of your own, {header['own_kernel']}, which no file holds; pass it "
                 "again: dsekl.load(path, kernel=...)",
             )
+        if header["class"] in online_files.KINDS:
+            return Saved(online_files.build(header, arrays), header["table"], header)
         estimator = _build(header, arrays, kernel)
         if kernel is not None and not _is_same_kernel(header["witness"], estimator.model_):
             raise ModelFileError(path, f"kernel={kernel!r} gives other values than the one that it was fitted with")
         return Saved(estimator, header["table"], header)
 
 
-def load(path: Location, *, kernel: KernelLike | None = None) -> DSEKLClassifier | DSEKLRegressor:
+def load(path: Location, *, kernel: KernelLike | None = None) -> Any:
     """Return the estimator that ``save`` wrote: it predicts to the bit what that one did. No code from the file runs.
 
     Parameters

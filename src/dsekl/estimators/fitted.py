@@ -78,7 +78,7 @@ def checked_attributes(values: Mapping[str, Any], n_features: int | None, n_term
     if n_features is not None:
         sizes["features"] = n_features
     if LABELS in values:
-        sizes["classes"] = len(_labels(values[LABELS], coef.shape[1]))
+        sizes["classes"] = len(checked_labels(values[LABELS], coef.shape[1]))
     found = {
         name: value if name == LABELS else checked(ATTRIBUTES[name], value, sizes, name)
         for name, value in values.items()
@@ -87,7 +87,7 @@ def checked_attributes(values: Mapping[str, Any], n_features: int | None, n_term
     return found
 
 
-def _labels(classes: Any, n_outputs: int) -> NDArray[Any]:
+def checked_labels(classes: Any, n_outputs: int) -> NDArray[Any]:
     """Return the classes, if they are what ``np.unique`` gives and suit the outputs."""
     if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.dtype.kind not in "biufUO":
         raise ValueError("classes_ is no list of labels")

@@ -183,6 +183,37 @@ def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.floa
     return np.where(weights < heaviest / HEAVIEST**2, 0.0, weights)
 
 
+def stream_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """Return one weight per row of a batch of a stream; all of them may be 0."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    given = np.full(n_rows, float(sample_weight)) if isinstance(sample_weight, Real) else sample_weight
+    weights = np.asarray(check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight"))
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
+    if weights.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to sample_weight: {weights.min():.3g}; weights are at least 0"
+        )
+    if weights.max() > HEAVIEST:
+        raise ValueError(f"sample_weight holds {weights.max():.3g} as its largest; divide the weights by a constant")
+    return weights
+
+
+def refuse_no_weight(weights: NDArray[np.float64]) -> None:
+    """Refuse a fit to rows that all count nothing; in a stream, further ones may come."""
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+
+
+def refuse_unusable(estimator: BaseEstimator, kernel: Kernel, X: NDArray[np.float64]) -> None:
+    """Refuse checked numbers that the kernel cannot compare: too large, or negative for histograms."""
+    rows = ArrayRows(X)
+    if kernel.pairwise is Pairwise.CHI_SQUARED:
+        _refuse_negative(rows)
+    _refuse_huge(estimator, *rows.largest())
+
+
 def class_weights(given: Mapping[Any, float] | str, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
     """Return the weight of each class."""
     for label, weight in given.items() if isinstance(given, Mapping) else ():

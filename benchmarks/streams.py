@@ -1,0 +1,280 @@
+"""Streams: one pass over shuffled rows on a budget, river's bundled streams beside river's models, drift, and cost.
+
+DSEKL_DATA=... python benchmarks/streams.py [budgets|covertype|published|river|drift|cost ...] [--shuffles 5]
+
+All settings are chosen by the progressive loss, or error, of the first rows of the training stream. Times are CPU
+seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+from time import process_time
+from typing import Any
+
+import numpy as np
+from report import load, publish, table
+from river import datasets as streams
+from river import ensemble, forest, linear_model, metrics, neighbors, preprocessing, tree
+from river.datasets import synth
+
+from dsekl import OnlineDSEKLClassifier
+from dsekl.online import BudgetedSGD, BudgetPerceptron, Forgetron, Norma, Projectron
+from dsekl.river import KernelClassifier, KernelRegressor
+
+COMMAND = "DSEKL_DATA=... python benchmarks/streams.py"
+
+CHOSEN_FROM = 50_000
+"""First rows of a stream whose progressive loss chooses C."""
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def ijcnn1(seed: int) -> tuple[Data, Data]:
+    X, y = load("ijcnn1")
+    train = np.random.default_rng(seed).permutation(49_990)
+    return (X[train].astype(float), y[train]), (X[49_990:].astype(float), y[49_990:])
+
+
+def covertype(seed: int) -> tuple[Data, Data]:
+    X, y = load("covertype")
+    order = np.random.default_rng(seed).permutation(len(X))
+    train, test = order[20_000:], order[:20_000]
+    return (X[train].astype(float), y[train]), (X[test].astype(float), y[test])
+
+
+def chosen_C(train: Data, budget: int) -> float:
+    """Return the C of least progressive loss on the first training rows."""
+    X, y = train[0][:CHOSEN_FROM], train[1][:CHOSEN_FROM]
+    losses = {}
+    for C in (0.3, 1.0, 3.0):
+        model = OnlineDSEKLClassifier(budget=budget, C=C, random_state=0)
+        losses[C] = model.partial_fit(X, y, classes=np.unique(y)).progressive_loss_
+    return min(losses, key=lambda C: losses[C])
+
+
+def one_pass(
+    name: str, rows_of: Callable[[int], tuple[Data, Data]], budget: int, shuffles: int, published: str, C: float = 1.0
+) -> list[str]:
+    """Return a line of the table of budgets."""
+    errors, seconds = [], []
+    for seed in range(shuffles):
+        train, test = rows_of(seed)
+        start = process_time()
+        model = OnlineDSEKLClassifier(budget=budget, C=C, random_state=seed)
+        model.partial_fit(*train, classes=np.unique(train[1]))
+        seconds.append(process_time() - start)
+        errors.append(100 * np.mean(model.predict(test[0]) != test[1]))
+    line = [name, f"{budget:,}", f"{C:g}", f"{np.mean(errors):.2f} ± {np.std(errors):.2f} %", published,
+            f"{np.mean(seconds):.1f}", str(shuffles)]  # fmt: skip
+    print("  ", *line, flush=True)
+    return line
+
+
+HEADER = ["data", "budget", "C", "test error, one pass", "best published", "CPU s", "shuffles"]
+
+
+def budgets(shuffles: int) -> None:
+    lines = []
+    for budget, best in ((100, "2.73 %"), (500, "1.68 %")):
+        lines.append(one_pass("ijcnn1, defaults", ijcnn1, budget, shuffles, best))
+        C = chosen_C(ijcnn1(0)[0], budget)
+        lines.append(one_pass("ijcnn1, C of least progressive loss", ijcnn1, budget, shuffles, best, C))
+    publish("Streams on a budget", f"{COMMAND} budgets", table(HEADER, lines))
+
+
+def large(shuffles: int) -> None:
+    C = chosen_C(covertype(0)[0], 500)
+    lines = [
+        one_pass("covertype, 7 classes, C of least progressive loss", covertype, 500, shuffles, "23.11 %", C),
+        one_pass("covertype, 7 classes, defaults", covertype, 50_000, shuffles, "none"),
+    ]
+    publish("Streams on a large budget", f"{COMMAND} covertype", table(HEADER, lines))
+
+
+ALGORITHMS: dict[str, list[Callable[..., Any]]] = {
+    "budgeted SGD, merging": [lambda decay=decay, **s: BudgetedSGD(decay=decay, **s) for decay in (1e-3, 1e-4, 1e-5)],
+    "budgeted SGD, projection": [
+        lambda decay=decay, **s: BudgetedSGD(decay=decay, maintenance="project", **s) for decay in (1e-4, 1e-5)
+    ],
+    "Projectron": [lambda eta=eta, **s: Projectron(eta=eta, **s) for eta in (0.1, 0.5)],
+    "NORMA": [
+        lambda eta=eta, decay=decay, **s: Norma(eta=eta, decay=decay, **s)
+        for eta, decay in itertools.product((0.2, 1.0), (1e-3, 1e-2))
+    ],
+    "Forgetron": [Forgetron],
+    "random removal": [BudgetPerceptron],
+    "budgeted SGD, removal": [
+        lambda decay=decay, **s: BudgetedSGD(decay=decay, maintenance="remove", **s) for decay in (1e-3, 1e-4)
+    ],
+}
+GAMMAS = (0.02, 0.05, 0.1, 0.2)
+
+
+def published(shuffles: int) -> None:
+    """The published algorithms at a budget of 100, beside ours, on standardised columns."""
+    lines, first_rows = [], 10_000
+    for name, makers in ALGORITHMS.items():
+        errors = []
+        best: tuple[float, Callable[..., Any], float] | None = None
+        for seed in range(shuffles):
+            (X, y), (T, labels) = ijcnn1(seed)
+            mean, scale = X.mean(axis=0), X.std(axis=0)
+            X, T = (X - mean) / scale, (T - mean) / scale
+            if best is None:
+                for make, gamma in itertools.product(makers, GAMMAS):
+                    f = make(budget=100, gamma=gamma).learn(X[:first_rows], y[:first_rows])
+                    error = float(np.mean(np.sign(f) != y[:first_rows]))
+                    best = min(best or (2.0, make, gamma), (error, make, gamma), key=lambda found: found[0])
+            assert best is not None
+            model = best[1](budget=100, gamma=best[2], seed=seed)
+            model.learn(X, y)
+            errors.append(100 * np.mean(np.sign(model.evaluate(T)) != labels))
+        lines.append([name, f"{np.mean(errors):.2f} ± {np.std(errors):.2f} %", f"{best[2]:g}", str(shuffles)])
+        print("  ", *lines[-1], flush=True)
+    publish("Published online algorithms", f"{COMMAND} published", table(
+        ["algorithm, ijcnn1, budget 100", "test error, one pass", "gamma", "shuffles"], lines
+    ))  # fmt: skip
+
+
+class LastTarget:
+    """The model that repeats the last target: the line to beat."""
+
+    def __init__(self, first: Any = None) -> None:
+        self._last = first
+
+    def predict_one(self, x: Any) -> Any:
+        return self._last
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        self._last = y
+
+
+def progressive(model: Any, rows: Any, metric: Any, last: int | None = None) -> tuple[float, float]:
+    """Return the progressive score, of the ``last`` rows if so asked, and the CPU microseconds a row."""
+    pairs: deque[tuple[Any, Any]] = deque(maxlen=last)
+    start, n = process_time(), 0
+    for x, y in rows:
+        pairs.append((y, model.predict_one(x)))
+        model.learn_one(x, y)
+        n += 1
+    spent = process_time() - start
+    for y, predicted in pairs:
+        if predicted is not None:
+            metric.update(y, predicted)
+    return metric.get(), 1e6 * spent / n
+
+
+def classifiers() -> dict[str, Any]:
+    return {
+        "dsekl": KernelClassifier(seed=1),
+        "adaptive random forest": forest.ARFClassifier(seed=1),
+        "Mondrian forest": forest.AMFClassifier(seed=1),
+        "k-NN": preprocessing.StandardScaler() | neighbors.KNNClassifier(),
+        "leveraging bagging": ensemble.LeveragingBaggingClassifier(tree.HoeffdingTreeClassifier(), seed=1),
+        "last label": LastTarget(),
+    }
+
+
+def regressors() -> dict[str, Any]:
+    return {
+        "dsekl": KernelRegressor(seed=1),
+        "Mondrian forest": forest.AMFRegressor(seed=1),
+        "k-NN": preprocessing.StandardScaler() | neighbors.KNNRegressor(),
+        "linear": preprocessing.StandardScaler() | linear_model.LinearRegression(),
+        "last target": LastTarget(0.0),
+    }
+
+
+def river(shuffles: int) -> None:
+    """river's bundled streams, all models with their defaults."""
+    lines = []
+    for dataset in (streams.Bananas, streams.Phishing, streams.ImageSegments):
+        found = {n: progressive(m, dataset(), metrics.Accuracy()) for n, m in classifiers().items()}
+        lines.append([dataset.__name__, *(f"{100 * score:.2f} % ({us:.0f} µs)" for score, us in found.values())])
+        print("  ", *lines[-1], flush=True)
+    text = table(["progressive accuracy", *classifiers()], lines)
+    lines = []
+    for dataset in (streams.TrumpApproval, streams.ChickWeights):
+        found = {n: progressive(m, dataset(), metrics.MAE()) for n, m in regressors().items()}
+        lines.append([dataset.__name__, *(f"{score:.3f} ({us:.0f} µs)" for score, us in found.values())])
+        print("  ", *lines[-1], flush=True)
+    publish("River's streams", f"{COMMAND} river", text + "\n\n" + table(["progressive MAE", *regressors()], lines))
+
+
+N_DRIFT = 4_000
+
+
+def drifting() -> dict[str, Callable[[], Iterator[Any]]]:
+    def both(make: Callable[[int], Any], width: int) -> Callable[[], Iterator[Any]]:
+        return lambda: synth.ConceptDriftStream(
+            make(0), make(1), position=N_DRIFT // 2, width=width, seed=1
+        ).take(N_DRIFT)  # fmt: skip
+
+    def led(k: int) -> Any:
+        return synth.LEDDrift(seed=1, n_drift_features=7 * k, noise_percentage=0.1)
+
+    makers = {
+        "SEA": lambda k: synth.SEA(variant=3 * k, seed=1, noise=0.1),
+        "Agrawal": lambda k: synth.Agrawal(classification_function=2 * k, seed=1),
+        "LED": led,
+    }
+    return {
+        f"{name}, {kind}": both(make, width)
+        for name, make in makers.items()
+        for kind, width in (("abrupt", 20), ("gradual", 1000))
+    }
+
+
+def drift(shuffles: int) -> None:
+    """Accuracy on the rows after the drift."""
+    lines = []
+    for name, rows in drifting().items():
+        found = {n: progressive(m, rows(), metrics.Accuracy(), N_DRIFT // 2) for n, m in classifiers().items()}
+        lines.append([name, *(f"{100 * score:.2f} %" for score, _ in found.values())])
+        print("  ", *lines[-1], flush=True)
+    publish("Drift", f"{COMMAND} drift", table(["accuracy after the drift", *classifiers()], lines))
+
+
+def cost(shuffles: int) -> None:
+    """Microseconds of CPU to predict and learn a row, at a budget of 200 and 10 columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((14_000, 10))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = OnlineDSEKLClassifier(budget=200, random_state=0).partial_fit(X[:9000], y[:9000], classes=[0, 1])
+    learner, targets, ones = model.learner_, np.where(y > 0, 1.0, -1.0)[:, None], np.ones(1)
+    start = process_time()
+    for i in range(9000, 14_000):
+        learner.evaluate(X[i : i + 1])
+        learner.learn(X[i : i + 1], targets[i : i + 1], ones, y[i : i + 1])
+    lines = [["one row at a time, arrays", f"{(process_time() - start) / 5000 * 1e6:.0f}"]]
+    start = process_time()
+    model.predict(X[9000:])
+    model.partial_fit(X[9000:], y[9000:])
+    lines.append(["a batch of 5,000, scikit-learn's methods", f"{(process_time() - start) / 5000 * 1e6:.0f}"])
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+    rivals = {"river's methods, dsekl": KernelClassifier(seed=1), "river's k-NN": neighbors.KNNClassifier()}
+    for name, river_model in rivals.items():
+        for x, label in zip(rows[:9000], y[:9000], strict=True):
+            river_model.learn_one(x, int(label))
+        start = process_time()
+        for x, label in zip(rows[9000:], y[9000:], strict=True):
+            river_model.predict_one(x)
+            river_model.learn_one(x, int(label))
+        lines.append([name, f"{(process_time() - start) / 5000 * 1e6:.0f}"])
+    publish("Cost of a row of a stream", f"{COMMAND} cost", table(["predict and learn", "CPU µs a row"], lines))
+
+
+PARTS = {"budgets": budgets, "covertype": large, "published": published, "river": river, "drift": drift, "cost": cost}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
+    parser.add_argument("--shuffles", type=int, default=5)
+    arguments = parser.parse_args()
+    for part in arguments.parts:
+        PARTS[part](arguments.shuffles)

@@ -1,0 +1,171 @@
+"""What the online estimators share: parameters, rows that are checked, the learner, and files."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dsekl import kernels, losses
+from dsekl.kernels import Pairwise, VectorKernel
+from dsekl.losses import Loss
+from dsekl.online import Learner, Settings
+from dsekl.online.large import LargeLearner
+from dsekl.online.learner import MOST_BUDGET
+from dsekl.online.maintenance import WAYS
+from dsekl.runs.role import Role
+
+from . import inputs
+from .parameters import ANYTHING, COUNT, Parameter
+
+Floats = NDArray[np.float64]
+
+PARAMETERS: dict[str, Parameter] = {
+    "kernel": Parameter("rbf", Role.TERMS, ANYTHING),
+    "gamma": Parameter("auto", Role.TERMS, ANYTHING),
+    "loss": Parameter("hinge", Role.PROBLEM, ANYTHING),
+    "C": Parameter(1.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither")]),
+    "budget": Parameter(500, Role.TERMS, [COUNT]),
+    "maintenance": Parameter("merge", Role.COURSE, [StrOptions(set(WAYS))]),
+    "half_life": Parameter("auto", Role.COURSE, [Interval(Real, 1, None, closed="left"), StrOptions({"auto"}), None]),
+    "n_cols": Parameter(32, Role.COURSE, [Interval(Integral, 0, None, closed="left")]),
+    "random_state": Parameter(None, Role.COURSE, ["random_state"]),
+}
+
+
+def parameters(**own: Parameter) -> dict[str, Parameter]:
+    """Return the parameters of an online estimator, its own in the place of the shared ones or behind them."""
+    return {**PARAMETERS, **own}
+
+
+class OnlineEstimator(BaseEstimator):
+    """A scikit-learn estimator around a ``Learner``."""
+
+    _roles: ClassVar[dict[str, Role]]
+    _task: ClassVar[str]
+    learner_: Learner | LargeLearner
+
+    def _settings(self) -> Settings:
+        kernel = self._resolved_kernel()
+        return Settings(
+            kernel, self._resolved_loss(), self._checked_gamma(), float(self.C), int(self.budget), self.maintenance,
+            self.half_life, int(self.n_cols), self._task == "classification",
+        )  # fmt: skip
+
+    def _resolved_loss(self) -> Loss:
+        return losses.resolve(self.loss, self._task)
+
+    def _resolved_kernel(self) -> VectorKernel:
+        kernel = kernels.resolve(self.kernel)
+        if not isinstance(kernel, VectorKernel):
+            raise ValueError(
+                f"kernel={self.kernel!r} compares no rows of numbers, which a stream needs; choose 'rbf' or another "
+                "kernel of columns"
+            )
+        return kernel
+
+    def _checked_gamma(self) -> float | Floats | str:
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            if gamma not in ("auto", "scale"):
+                raise ValueError(
+                    f"gamma={gamma!r} is not known; give 'auto', 'scale', a number or one for each feature"
+                )
+            return gamma
+        values = np.asarray(gamma, dtype=np.float64)
+        if values.ndim > 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values > 0).any()):
+            raise ValueError(f"gamma={gamma!r:.60} must be positive and finite, e.g. 1.0; 'auto' learns it")
+        if values.ndim == 1 and len(values) != self.n_features_in_:
+            raise ValueError(
+                f"gamma has {len(values)} numbers; give one, or one for each of {self.n_features_in_} features"
+            )
+        return float(values) if values.ndim == 0 else values
+
+    def _rows(self, X: inputs.MatrixLike, reset: bool) -> Floats:
+        """Return X as checked numbers; the first rows decide on the columns."""
+        found = validate_data(self, X, dtype=np.float64, reset=reset)
+        inputs.refuse_unusable(self, self._resolved_kernel(), found)
+        return np.ascontiguousarray(found)
+
+    def _begin(self, n_outputs: int) -> None:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        kind = LargeLearner if self.budget > MOST_BUDGET else Learner
+        self.learner_ = kind.start(self._settings(), self.n_features_in_, n_outputs, seed)
+
+    @property
+    def _begun(self) -> bool:
+        return "learner_" in vars(self)
+
+    def _shuffled(self, n_rows: int) -> NDArray[np.intp]:
+        """Return the order in which ``fit`` takes rows: they are no stream, and may be sorted."""
+        return np.random.default_rng(self.learner_.seed).permutation(n_rows)
+
+    def _evaluate(self, X: inputs.MatrixLike) -> Floats:
+        check_is_fitted(self, "learner_")
+        return self.learner_.evaluate(self._rows(X, reset=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._begun
+
+    @property
+    def n_seen_(self) -> int:
+        """How many rows it has learned from."""
+        return self._fitted("n_seen_").n_seen
+
+    @property
+    def progressive_loss_(self) -> float:
+        """The mean loss of all rows so far, each predicted before it was learned from."""
+        return self._fitted("progressive_loss_").progressive_loss
+
+    @property
+    def support_vectors_(self) -> Floats:
+        """The points of the buffer, as rows."""
+        return self._fitted("support_vectors_").support_vectors()
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """The coefficients of the points, (n_points, n_outputs)."""
+        return self._fitted("dual_coef_").dual_coef()
+
+    @property
+    def gamma_(self) -> Floats:
+        """The gamma of each feature, as it stands."""
+        return self._fitted("gamma_").gamma
+
+    def _fitted(self, name: str) -> Learner | LargeLearner:
+        if not self._begun:
+            raise AttributeError(f"{type(self).__name__} has no {name} before partial_fit or fit")
+        return self.learner_
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        table: dict[str, Any] | None = None,
+        provenance: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the machine to a file from which ``dsekl.load`` makes it again, to go on to the bit; no code is in it.
+
+        Parameters
+        ----------
+        path : path of the file, replaced as a whole if it exists
+        table : JSON-able dict, kept with the model: how raw columns became X, say
+        provenance : JSON-able dict, added to the time, platform and versions that every file notes
+        """
+        from . import online_files
+
+        check_is_fitted(self, "learner_")
+        online_files.save(self, path, table, provenance)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags, kernel = super().__sklearn_tags__(), self.kernel
+        pairwise = Pairwise.CHI_SQUARED if kernel == "chi2" else getattr(kernel, "pairwise", None)
+        tags.input_tags.positive_only = pairwise is Pairwise.CHI_SQUARED
+        return tags

@@ -1,0 +1,271 @@
+"""Budgeted dual ascent, one row at a time: the doubly stochastic scheme on a stream, for every loss.
+
+For each row, in the order in which they come:
+
+1. its kernel values with the points of the buffer give f;
+2. if its own coefficient is not best at 0, it enters the buffer with the exact dual step of its loss;
+3. ``n_cols`` random points of the buffer take their own exact steps;
+4. over the budget, the buffer loses a point (``maintenance``);
+5. the average of the coefficients moves towards them.
+
+A point's coefficients are bounded by C times its mass, the weight of the rows that it stands for.
+
+Machines that forget at different rates share the buffer and the kernel row. Their predictions, and those of their
+averages, are weighted by ``exp(-recent loss)``: where nothing changes the average is best, where much does, the last
+coefficients are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64
+from numpy.typing import NDArray
+
+from dsekl.compiled import FunctionPointer, njit
+
+from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
+from .maintenance import least_regret, trust
+from .points import add, dot, kernel_row, own_value, random_below
+
+STEP = float64(float64, float64, float64, float64, float64, float64)
+"""``dual_step`` of a loss."""
+
+SMALL = 0.02
+"""Steps that move their own prediction by less are left out; margins are 1, and targets have spread 1."""
+
+RATE = 0.02
+"""Share of the new coefficients in their average: what the last fifty rows happened to say cancels out."""
+
+RECENT = 0.99
+"""Share that a machine's losses keep with each row."""
+
+LEAST_TRUST = 0.1
+"""Weight of a machine, over that of the best, from which on it has a say in which rows enter."""
+
+SMALLEST_FACTOR = 1e-6
+"""Of forgetting; then it is multiplied out."""
+
+
+class Compared(NamedTuple):
+    """What compares two points, for compiled code."""
+
+    pairwise: int
+    profile: FunctionPointer
+    params: Floats
+
+
+class Ascent(NamedTuple):
+    """What decides on the steps, for compiled code."""
+
+    step: FunctionPointer
+    shape: float
+    C: float
+    n_cols: int
+    shrink: FunctionPointer
+    tilt: float
+    """Share of the loss that a prediction below its target has: 0.5, but for quantiles; 0 for classes."""
+
+
+class Rows(NamedTuple):
+    """Rows as points (n, n_features), targets (n, n_outputs), weights (n,) and labels (n,)."""
+
+    points: Floats
+    targets: Floats
+    weights: Floats
+    labels: NDArray[np.int64]
+
+
+@part()
+def step_at(b: Any, n: int, j: int, a: Any) -> None:
+    """Let point j take the exact step of each of its coefficients."""
+    coef, f, _, targets, mass, _ = split(b)
+    for g in range(coef.shape[0]):
+        m = g // b.outputs
+        factor, own = b.machines[FACTOR, m], b.kernel[j, j]
+        old = factor * coef[g, j]
+        bound = a.C * factor * mass[m, j]
+        new = a.step(targets[g - m * b.outputs, j], old, factor * f[g, j], own, bound, a.shape)
+        if abs(new - old) * own > SMALL:
+            change = (new - old) / factor
+            coef[g, j] += change
+            add(f[g], b.kernel[j], n, change)
+
+
+@part()
+def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None:
+    """Put row r into the buffer, with coefficients ``start``; ``row`` has its kernel values, its own the last."""
+    coef, f, average, targets, mass, rest = split(b)
+    n = np.int64(b.counts[SIZE])
+    for k in range(b.points.shape[0]):
+        b.points[k, n] = rows.points[r, k]
+    for j in range(n + 1):
+        b.kernel[n, j] = row[j]
+        b.kernel[j, n] = row[j]
+    for g in range(coef.shape[0]):
+        stored = start[g] / b.machines[FACTOR, g // b.outputs]
+        coef[g, n] = stored
+        average[g, n] = 0.0
+        f[g, n] = dot(coef[g], row, n)
+        add(f[g], row, n + 1, stored)
+    for o in range(b.outputs):
+        targets[o, n] = rows.targets[r, o]
+    for m in range(mass.shape[0]):
+        mass[m, n] = rows.weights[r] / b.machines[FACTOR, m]
+    rest[LABEL, n] = rows.labels[r]
+    rest[ARRIVAL, n] = arrival
+    b.counts[SIZE] = n + 1
+
+
+@part()
+def predict(b: Any, n: int, row: Any, lines: Any) -> None:
+    """Put what each machine predicts into ``lines``, and behind that what their averages do."""
+    coef, _, average, _, _, _ = split(b)
+    for g in range(coef.shape[0]):
+        factor = b.machines[FACTOR, g // b.outputs]
+        lines[g] = factor * dot(coef[g], row, n)
+        lines[coef.shape[0] + g] = factor * dot(average[g], row, n)
+
+
+@part()
+def combine(b: Any, lines: Any, out: Any) -> None:
+    """Put the mean of all predictions, weighted by how they did of late, into ``out``."""
+    least, total, machines = least_regret(b.machines), 0.0, b.machines.shape[1]
+    for o in range(b.outputs):
+        out[o] = 0.0
+    for place in range(2 * machines):
+        weight = np.exp(least - b.machines[REGRET + place // machines, place % machines])
+        total += weight
+        for o in range(b.outputs):
+            out[o] += weight * lines[place * b.outputs + o]
+    for o in range(b.outputs):
+        out[o] /= total
+
+
+@part()
+def judge(b: Any, lines: Any, targets: Any, tilt: float) -> None:
+    """Count the losses of all predictions of a row: the distance from the margin for classes, else from the target."""
+    machines = b.machines.shape[1]
+    for place in range(2 * machines):
+        loss = 0.0
+        for o in range(b.outputs):
+            f, y = lines[place * b.outputs + o], targets[o]
+            if tilt == 0.0:
+                loss += 0.5 * max(0.0, 1.0 - max(-1.0, y * f))
+            else:
+                loss += 2.0 * (tilt * max(0.0, y - f) + (1.0 - tilt) * max(0.0, f - y))
+        kind, m = REGRET + place // machines, place % machines
+        b.machines[kind, m] = RECENT * b.machines[kind, m] + loss / b.outputs
+
+
+@part()
+def age(b: Any, n: int, keep: Any) -> None:
+    """Let each machine forget a little."""
+    mass = split(b)[4]
+    for m in range(b.machines.shape[1]):
+        b.machines[FACTOR, m] *= keep[m]
+        factor = b.machines[FACTOR, m]
+        if factor < SMALLEST_FACTOR:
+            for j in range(n):
+                mass[m, j] *= factor
+            each = b.outputs * b.machines.shape[1]
+            for o in range(b.outputs):
+                for kind in range(3):  # coef, f and average
+                    line = b.lines[kind * each + m * b.outputs + o]
+                    for j in range(n):
+                        line[j] *= factor
+            b.machines[FACTOR, m] = 1.0
+
+
+@part()
+def refresh(b: Any, n: int, j: int) -> None:
+    """Sum up f at point j anew, so that rounding does not pile up over a long stream."""
+    coef, f = split(b)[:2]
+    for g in range(coef.shape[0]):
+        f[g, j] = dot(coef[g], b.kernel[j], n)
+
+
+@part()
+def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any, start: Any) -> Any:
+    """Put the coefficients with which row r would enter into ``start``; tell whether it is to enter.
+
+    A machine that is hardly trusted does not let rows in: what it would forget soon pushes out what others keep.
+    """
+    coef, enters = split(b)[0], False
+    for g in range(coef.shape[0]):
+        m = g // b.outputs
+        f = b.machines[FACTOR, m] * dot(coef[g], row, n)
+        start[g] = a.step(rows.targets[r, g - m * b.outputs], 0.0, f, own, a.C * rows.weights[r], a.shape)
+        enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
+    return enters
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out: Any) -> None:
+    """Learn from rows in order; ``out`` (n, n_outputs) is what each was predicted to be before."""
+    coef, _, average, _, _, rest = split(b)
+    row = rest[SCRATCH]
+    predicted, start = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0])
+    for r in range(rows.points.shape[0]):
+        n = np.int64(b.counts[SIZE])
+        kernel_row(b.points, n, rows.points[r], compared.pairwise, compared.profile, compared.params, row)
+        own = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
+        row[n] = own
+        predict(b, n, row, predicted)
+        combine(b, predicted, out[r])
+        if rows.weights[r] == 0.0:
+            continue
+        judge(b, predicted, rows.targets[r], a.tilt)
+        age(b, n, keep)
+        if first_steps(b, n, row, own, rows, r, a, start):
+            enter(b, row, start, rows, r, n_seen + r)
+            n += 1
+        if n > 0:
+            for _ in range(a.n_cols):
+                step_at(b, n, random_below(b.counts, n), a)
+            refresh(b, n, random_below(b.counts, n))
+        if n == b.kernel.shape[0]:
+            a.shrink(b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
+            n -= 1
+        rate = max(RATE, 1.0 / (1.0 + 0.2 * (n_seen + r)))
+        for g in range(coef.shape[0]):
+            for j in range(n):
+                average[g, j] += rate * (coef[g, j] - average[g, j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(b: Any, a: Any, times: int) -> None:
+    """Let every point of the buffer take its steps, so many times over; the average starts anew from there."""
+    n = np.int64(b.counts[SIZE])
+    coef, _, average, _, _, _ = split(b)
+    for j in range(n):
+        refresh(b, n, j)
+    for _ in range(times):
+        for j in range(n):
+            step_at(b, n, j, a)
+    for g in range(coef.shape[0]):
+        for j in range(n):
+            average[g, j] = coef[g, j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gram(b: Any, compared: Any) -> None:
+    """Compute the kernel values of the points anew."""
+    n = np.int64(b.counts[SIZE])
+    x = np.empty(b.points.shape[0])
+    for i in range(n):
+        for k in range(x.size):
+            x[k] = b.points[k, i]
+        kernel_row(b.points, n, x, compared.pairwise, compared.profile, compared.params, b.kernel[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def evaluate(b: Any, points: Any, compared: Any, out: Any) -> None:
+    """Predict points (n, n_features); ``out`` is (n, n_outputs)."""
+    n = np.int64(b.counts[SIZE])
+    row, predicted = np.empty(b.kernel.shape[0]), np.empty(2 * b.machines.shape[1] * b.outputs)
+    for r in range(points.shape[0]):
+        kernel_row(b.points, n, points[r], compared.pairwise, compared.profile, compared.params, row)
+        predict(b, n, row, predicted)
+        combine(b, predicted, out[r])

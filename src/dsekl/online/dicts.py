@@ -1,0 +1,75 @@
+"""A machine for rows that are dicts: features come and go, and classes come up when they do."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from dsekl.losses import Logistic
+
+from .buffer import Floats
+from .learner import Learner, Settings
+from .slots import Slots
+
+STEEPNESS = 2.0
+"""Of the sigmoid that makes a probability of a margin, for losses that have none of their own."""
+
+
+@dataclass
+class DictMachine:
+    """A learner, the columns of its features, and the codes of its classes, in the order in which they came up."""
+
+    settings: Settings
+    seed: int
+    slots: Slots = field(default_factory=Slots)
+    codes: dict[Hashable, int] = field(default_factory=dict)
+    learner: Learner | None = None
+
+    def learn(self, x: Mapping[Any, Any], y: Any, weight: float = 1.0) -> None:
+        """Learn from a row; ``y`` is a label, or a number for regression. A row that is refused changes nothing."""
+        target = None if self.settings.classes else np.array([[float(y)]])
+        if target is not None and not np.isfinite(target).all():
+            raise ValueError(f"the target is {y!r}, no finite number; leave such rows out")
+        row = self.slots.rows([x], grow=True)
+        code = 0
+        if target is None:
+            code = self._code(y)
+            target = self._targets(code)
+        if self.learner is None:
+            self.learner = Learner.start(self.settings, row.shape[1], target.shape[1], self.seed)
+        self.learner.widen(row.shape[1])
+        self.learner.learn(row, target, np.array([float(weight)]), np.array([code], dtype=np.int64))
+
+    def _code(self, label: Hashable) -> int:
+        """Return the code of a label, which may be new."""
+        if label not in self.codes:
+            self.codes[label] = len(self.codes)
+            if len(self.codes) > 2 and self.learner is not None:
+                self.learner.add_output()
+        return self.codes[label]
+
+    def _targets(self, code: int) -> Floats:
+        if len(self.codes) <= 2:
+            return np.array([[1.0 if code == 1 else -1.0]])
+        return np.where(np.arange(len(self.codes)) == code, 1.0, -1.0)[None, :]
+
+    def evaluate(self, dicts: Sequence[Mapping[Any, Any]]) -> Floats | None:
+        """Return the predictions of rows, (n, n_outputs); None before any row."""
+        return None if self.learner is None else self.learner.evaluate(self.slots.rows(dicts, grow=False))
+
+    def probabilities(self, dicts: Sequence[Mapping[Any, Any]]) -> Floats | None:
+        """Return the probability of each class, in the order of the codes; None before any row."""
+        f = self.evaluate(dicts)
+        if f is None:
+            return None
+        if len(self.codes) == 1:
+            return np.ones((len(f), 1))
+        each = expit(f if isinstance(self.settings.loss, Logistic) else STEEPNESS * f)
+        if f.shape[1] == 1:
+            return np.column_stack([1.0 - each[:, 0], each[:, 0]])
+        each += np.finfo(np.float64).tiny
+        return np.asarray(each / each.sum(axis=1, keepdims=True))

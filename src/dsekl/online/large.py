@@ -1,0 +1,327 @@
+"""Large budgets: tens of thousands of points, and no matrix of their kernel values.
+
+Rows are learned from in mini-batches of ``BATCH``, at row numbers that do not depend on how rows come in. For each
+batch, with the pruned products of ``dsekl.gram``, whose spatial order is made anew as points come and go:
+
+1. the points of the buffer predict the rows of the batch;
+2. dual ascent on the batch's own block gives its rows their coefficients; those with none are not kept;
+3. as many points of the buffer, a random stretch of neighbours, take their exact steps, given all others;
+4. over the budget, the points of the smallest coefficients go, and the nearest point of their label in the spatial
+   order takes over what they add to f.
+
+The weights of the features are learned by ``dsekl.metric`` from the first ``EARLY`` rows. Until then, every batch
+learns from all rows so far anew.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl import gram, metric
+from dsekl.blas import one_blas_thread
+from dsekl.gram import Gram
+from dsekl.kernels import Pairwise
+from dsekl.metric.data import KeptThing
+from dsekl.rows import ArrayRows
+from dsekl.solvers.dual.block import descend
+from dsekl.workers import ALONE
+
+from .buffer import Floats
+from .learner import Settings
+from .moments import Moments, observe
+
+BATCH = 2048
+EARLY = 4 * BATCH
+"""Rows from which gamma is learned."""
+
+SWEEPS = 3
+SMALL = 0.01
+KERNEL_TOL = 1e-5
+MEMORY = 2**28
+NEAR = 32
+"""Points on either side in the spatial order among which the nearest is looked for."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows, targets (n, n_outputs), weights and labels."""
+
+    rows: Floats
+    targets: Floats
+    weights: Floats
+    labels: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, places: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Batch:
+        """Return some of the rows."""
+        return Batch(self.rows[places], self.targets[places], self.weights[places], self.labels[places])
+
+    def with_more(self, other: Batch) -> Batch:
+        """Return these rows and further ones."""
+        mine, theirs = vars(self), vars(other)
+        return Batch(**{name: np.concatenate([mine[name], theirs[name]]) for name in mine})
+
+    @staticmethod
+    def none(n_features: int, n_outputs: int) -> Batch:
+        """Return no rows."""
+        return Batch(np.empty((0, n_features)), np.empty((0, n_outputs)), np.empty(0), np.empty(0, dtype=np.int64))
+
+
+class _NothingKept:
+    """A search that is not gone on with."""
+
+    def take(self, name: str, kind: type[KeptThing], sizes: object) -> KeptThing | None:
+        return None
+
+    def put(self, name: str, thing: object) -> None: ...
+
+
+@dataclass
+class LargeLearner:
+    """Where a machine with a large budget stands; ``points`` are rows with their masses as weights."""
+
+    settings: Settings
+    seed: int
+    points: Batch
+    coef: Floats
+    waiting: Batch
+    """Rows that are yet to be learned from, fewer than a mini-batch."""
+    early: Batch | None
+    features: Moments
+    gamma: Floats
+    intercept: Floats
+    unit: Floats
+    n_seen: int = 0
+    weight: float = 0.0
+    loss_sum: float = 0.0
+    _settled: LargeLearner | None = field(default=None, repr=False)
+
+    @staticmethod
+    def start(settings: Settings, n_features: int, n_outputs: int, seed: int) -> LargeLearner:
+        """Return a machine that has seen nothing."""
+        if settings.maintenance not in ("merge", "absorb"):
+            raise ValueError(
+                f"maintenance={settings.maintenance!r} is for budgets up to 4,096; with budget={settings.budget} "
+                "points are absorbed: set maintenance='absorb'"
+            )
+        none = Batch.none(n_features, n_outputs)
+        return LargeLearner(
+            settings, seed, none, np.empty((0, n_outputs)), none, none, Moments.of(n_features), np.ones(n_features),
+            np.zeros(n_outputs), np.ones(n_outputs),
+        )  # fmt: skip
+
+    @property
+    def n_features(self) -> int:
+        return len(self.gamma)
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.unit)
+
+    @property
+    def n_points(self) -> int:
+        return len(self._view().coef)
+
+    @property
+    def progressive_loss(self) -> float:
+        """The mean loss of all rows of whole mini-batches, each predicted before its batch was learned from."""
+        return self.loss_sum / self.weight if self.weight else float("nan")
+
+    def learn(self, X: Floats, Y: Floats, sample_weight: Floats, labels: NDArray[np.int64]) -> None:
+        """Learn from rows in order, a whole mini-batch at a time; the others wait."""
+        self._settled = None
+        self.n_seen += len(X)
+        counted = sample_weight > 0
+        coming = self.waiting.with_more(Batch(X, Y, sample_weight, labels.astype(np.int64)).at(counted))
+        while len(coming) >= BATCH:
+            self._learn_batch(coming.at(slice(BATCH)))
+            coming = coming.at(slice(BATCH, None))
+        self.waiting = coming
+
+    def settle(self) -> None:
+        """Learn from the rows that wait."""
+        if len(self.waiting):
+            self._learn_batch(self.waiting)
+            self.waiting = self.waiting.at(slice(0))
+            self._settled = None
+
+    def _view(self) -> LargeLearner:
+        """Return the machine as if it had learned from the rows that wait."""
+        if not len(self.waiting):
+            return self
+        if self._settled is None:
+            view = copy.copy(self)
+            view.features = Moments(*(part.copy() for part in self.features))
+            view.settle()
+            self._settled = view
+        return self._settled
+
+    @one_blas_thread()
+    def _learn_batch(self, batch: Batch) -> None:
+        observe(self.features, np.ascontiguousarray(batch.rows), batch.weights)
+        f = self._predicted(batch.rows)
+        y = (batch.targets - self.intercept) / self.unit
+        lost = (self.settings.loss.value(y, f) * self.unit ** getattr(self.settings.loss, "degree", 0)).mean(axis=1)
+        self.loss_sum += float(batch.weights @ lost)
+        self.weight += float(batch.weights.sum())
+        if self.early is None:
+            self._take(batch, f)
+            return
+        self.early = self.early.with_more(batch)
+        self._set_scales(self.early)
+        self.points, self.coef = self.points.at(slice(0)), self.coef[:0]
+        for first in range(0, len(self.early), BATCH):
+            part = self.early.at(slice(first, first + BATCH))
+            self._take(part, self._predicted(part.rows))
+        if len(self.early) >= EARLY:
+            self.early = None
+
+    def _take(self, batch: Batch, f: Floats) -> None:
+        """Steps 2 to 4; ``f`` are the predictions of the batch, in units of the spread."""
+        self._forget(len(batch))
+        built = self._gram(batch.rows)
+        order = np.arange(len(batch)) if built.order is None else built.order
+        batch, f = batch.at(order), f[order]
+        coef = self._stepped(built, slice(None), batch, np.zeros_like(f), f)
+        kept = np.asarray(coef.any(axis=1))
+        self.points, self.coef = self.points.with_more(batch.at(kept)), np.concatenate([self.coef, coef[kept]])
+        self._step_neighbours()
+        self._shrink()
+
+    def _stepped(self, built: Gram, places: slice, rows: Batch, coef: Floats, f: Floats) -> Floats:
+        """Return the coefficients of some points after dual ascent on their own block."""
+        where = np.arange(built.n_rows)[places]
+        K = built.block(where, where)
+        y, C = (rows.targets - self.intercept) / self.unit, self.settings.C * rows.weights
+        new = np.empty_like(coef)
+        for o in range(self.n_outputs):
+            line = np.ascontiguousarray(coef[:, o])
+            target, own = np.ascontiguousarray(y[:, o]), np.ascontiguousarray(f[:, o], dtype=K.dtype)
+            descend(K, target, C, line, own, self.settings.loss, SWEEPS, SMALL)
+            new[:, o] = line
+        return new
+
+    def _step_neighbours(self) -> None:
+        """Let a random stretch of neighbours take their steps."""
+        if not self.settings.n_cols or not len(self.coef):
+            return
+        built = self._gram(self.points.rows)
+        if built.order is not None:
+            self.points, self.coef = self.points.at(built.order), self.coef[built.order]
+        rng = np.random.default_rng([self.seed, self.n_seen, len(self.coef)])
+        first = int(rng.integers(0, max(1, len(self.coef) - BATCH + 1)))
+        part = slice(first, first + BATCH)
+        f = built.product(part, slice(None), self.coef)
+        new = self.coef.copy()
+        new[part] = self._stepped(built, part, self.points.at(part), self.coef[part], f)
+        kept = np.asarray(new.any(axis=1))
+        self.points, self.coef = self.points.at(kept), new[kept]
+
+    def _shrink(self) -> None:
+        """Let points go that are over the budget; points are in their spatial order."""
+        over = len(self.coef) - self.settings.budget
+        if over <= 0:
+            return
+        sizes = np.square(self.coef).sum(axis=1)
+        goes = np.sort(np.argpartition(sizes, over)[:over])
+        coef, mass = self.coef.copy(), self.points.weights.copy()
+        scaled = self.points.rows * np.sqrt(self.gamma)
+        stays = np.ones(len(coef), dtype=bool)
+        stays[goes] = False
+        for i in goes.tolist():
+            near = np.arange(max(0, i - NEAR), min(len(coef), i + NEAR + 1))
+            near = near[stays[near] & (self.points.labels[near] == self.points.labels[i])]
+            if len(near):
+                s = np.square(scaled[near] - scaled[i]).sum(axis=1)
+                j = near[s.argmin()]
+                coef[j] += coef[i] * self._kernel_value(float(s.min()))
+                mass[j] += mass[i]
+        self.points, self.coef = replace(self.points, weights=mass).at(stays), coef[stays]
+
+    def _kernel_value(self, s: float) -> float:
+        """Return the kernel at a squared distance; 0 for kernels of anything else."""
+        kernel = self.settings.kernel
+        if kernel.pairwise is not Pairwise.SQUARED_DISTANCE:
+            return 0.0
+        tile = np.array([[s]])
+        kernel.profile()(tile, kernel.params())
+        return float(tile[0, 0])
+
+    def _forget(self, n_rows: int) -> None:
+        half_life = self.settings.half_life
+        if isinstance(half_life, int | float):
+            keep = 2.0 ** (-n_rows / half_life)
+            self.coef = self.coef * keep
+            self.points = replace(self.points, weights=self.points.weights * keep)
+
+    def _gram(self, rows: Floats) -> Gram:
+        return gram.build(
+            self.settings.kernel,
+            ArrayRows(np.ascontiguousarray(rows)),
+            self.gamma,
+            "float32",
+            MEMORY,
+            ALONE,
+            KERNEL_TOL,
+        )
+
+    def _predicted(self, rows: Floats) -> Floats:
+        """Return f in units of the spread."""
+        if not len(self.coef):
+            return np.zeros((len(rows), self.n_outputs))
+        built = self._gram(self.points.rows)
+        coef = self.coef if built.order is None else self.coef[built.order]
+        return built.at(ArrayRows(np.ascontiguousarray(rows))).product(slice(None), slice(None), coef)
+
+    def _set_scales(self, early: Batch) -> None:
+        """Take gamma, and the unit of real targets, from the rows so far."""
+        settings = self.settings
+        if not settings.classes:
+            spread = early.targets.std(axis=0)
+            self.intercept, self.unit = early.targets.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        if not isinstance(settings.gamma, str):
+            self.gamma = np.broadcast_to(np.asarray(settings.gamma, dtype=np.float64), self.n_features).copy()
+            return
+        variance = self.features.variance
+        varying = variance > 0
+        if settings.gamma == "scale" or not settings.kernel.pairwise.is_distance or not varying.any():
+            self.gamma = np.full(self.n_features, 1.0 / max(1e-300, self.n_features * early.rows.var()))
+            return
+        self.gamma = np.where(varying, 4.0 / (varying.sum() * np.where(varying, variance, 1.0)), 0.0)
+        if len(early) >= EARLY:
+            self.gamma = self._learned_gamma(early)
+
+    def _learned_gamma(self, early: Batch) -> Floats:
+        loss, kernel = self.settings.loss, self.settings.kernel
+        targets = (early.targets - self.intercept) / self.unit
+
+        def errors(y: Floats, f: Floats) -> Floats:
+            if not self.settings.classes:
+                return np.asarray(loss.value(y, f).mean(axis=1))
+            same = f.argmax(axis=1) == y.argmax(axis=1) if f.shape[1] > 1 else (f[:, 0] > 0) == (y[:, 0] > 0)
+            return np.asarray(~same, dtype=np.float64)
+
+        classes = early.labels.astype(np.intp) if self.settings.classes else None
+        data = metric.Data(ArrayRows(early.rows), targets, early.weights, errors, classes, ALONE, KERNEL_TOL, MEMORY)
+        options = metric.Options({"own": kernel}, {"own": loss}, self.settings.C)
+        return metric.learn(data, options, self.seed, _NothingKept(), lambda done: None).gamma
+
+    def evaluate(self, X: Floats) -> Floats:
+        """Return the predictions of rows, (n, n_outputs)."""
+        view = self._view()
+        return np.asarray(view._predicted(X) * view.unit + view.intercept)
+
+    def support_vectors(self) -> Floats:
+        """Return the points of the buffer as rows."""
+        return self._view().points.rows
+
+    def dual_coef(self) -> Floats:
+        """Return the coefficients that predict, (n_points, n_outputs), in the user's units."""
+        view = self._view()
+        return np.asarray(view.coef * view.unit)

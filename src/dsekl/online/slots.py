@@ -1,0 +1,88 @@
+"""Rows as dicts: which column of an array each feature has, as features come up.
+
+A number is a column, which rows may lack. A text is a category: a column for each that has come up, 1 in the rows that
+have it and 0 in all others. New features of one row get their columns in the order of their names, so that the order
+within a dict does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .buffer import Floats
+
+MOST_SLOTS = 4096
+"""Columns that there may be; features that come up beyond are left out, so that memory stays bounded."""
+
+LARGEST = 1e150
+"""Numbers up to this have squares."""
+
+Slot = tuple[Hashable, str | None]
+"""A feature, and the category of a text."""
+
+
+@dataclass
+class Slots:
+    """The columns so far."""
+
+    places: dict[Slot, int] = field(default_factory=dict)
+    absent: list[float] = field(default_factory=list)
+    """What a row has in a column that it says nothing of: NaN for numbers, 0 for categories."""
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def rows(self, dicts: Iterable[Mapping[Any, Any]], grow: bool) -> Floats:
+        """Return dicts as rows of an array; features that are not known are left out, or get columns."""
+        found = [self._entries(x) for x in dicts]
+        if grow:
+            for entries in found:
+                self._add(entries)
+        rows = np.empty((len(found), len(self.places)))
+        rows[:] = self.absent
+        for row, entries in zip(rows, found, strict=True):
+            for slot, value in entries.items():
+                place = self.places.get(slot)
+                if place is not None:
+                    row[place] = value
+        return rows
+
+    def _add(self, entries: Mapping[Slot, float]) -> None:
+        new = [slot for slot in entries if slot not in self.places]
+        if not new:
+            return
+        for slot in sorted(new, key=lambda slot: (str(slot[0]), slot[1] or "", type(slot[0]).__name__)):
+            if len(self.places) >= MOST_SLOTS:
+                warnings.warn(
+                    f"feature {slot[0]!r} and others are left out: there are {MOST_SLOTS:,} columns already, one for "
+                    "each number and each category. Drop texts that hardly repeat, such as identifiers.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+                return
+            self.places[slot] = len(self.places)
+            self.absent.append(math.nan if slot[1] is None else 0.0)
+
+    def _entries(self, x: Mapping[Any, Any]) -> dict[Slot, float]:
+        entries: dict[Slot, float] = {}
+        for name, value in x.items():
+            if isinstance(value, str):
+                entries[name, value] = 1.0
+            elif isinstance(value, Real | np.bool_):
+                number = float(value)
+                if abs(number) <= LARGEST:
+                    entries[name, None] = number
+                elif not math.isnan(number):
+                    raise ValueError(f"feature {name!r} is {value!r}, too large for squares; give a number up to 1e150")
+            elif value is not None:
+                raise ValueError(
+                    f"feature {name!r} is {value!r:.60}; give a number, a text, or None where it is missing"
+                )
+        return entries

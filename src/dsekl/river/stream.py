@@ -1,0 +1,74 @@
+"""What the river classes share: their parameters, checked, and the machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dsekl import kernels, losses
+from dsekl.kernels import VectorKernel
+from dsekl.online import Settings
+from dsekl.online.dicts import DictMachine
+from dsekl.online.learner import MOST_BUDGET
+from dsekl.online.maintenance import WAYS
+
+DEFAULT_SEED = 0
+
+
+class Streamed:
+    """A machine of rows that are dicts; the parameters are those of the class that has this one as a base."""
+
+    kernel: Any
+    gamma: Any
+    C: float
+    budget: int
+    maintenance: str
+    half_life: Any
+    n_cols: int
+    seed: int | None
+    _machine: DictMachine
+
+    def _start(self, loss: Any, task: str, learns_weights: bool = True) -> None:
+        """Check the parameters, and begin with nothing."""
+        kernel = kernels.resolve(self.kernel)
+        if not isinstance(kernel, VectorKernel):
+            raise ValueError(f"kernel={self.kernel!r} compares no rows of numbers; choose 'rbf', or another of columns")
+        named = isinstance(self.gamma, str) and self.gamma in ("auto", "scale")
+        if not named and not (isinstance(self.gamma, int | float) and 0 < self.gamma < np.inf):
+            raise ValueError(f"gamma={self.gamma!r} must be 'auto', 'scale' or a positive number, e.g. 1.0")
+        if self.maintenance not in WAYS:
+            raise ValueError(f"maintenance={self.maintenance!r} is not known; choose one of {', '.join(WAYS)}")
+        if not 0 < self.C < np.inf:
+            raise ValueError(f"C={self.C!r} must be positive and finite, e.g. 1.0")
+        for name, least in (("budget", 1), ("n_cols", 0)):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number from {least} on")
+        if self.budget > MOST_BUDGET:
+            raise ValueError(
+                f"budget={self.budget} is more than {MOST_BUDGET:,} points, the most that single rows allow"
+            )
+        if not (self.half_life in ("auto", None) or (not isinstance(self.half_life, str) and self.half_life >= 1)):
+            raise ValueError(f"half_life={self.half_life!r} must be 'auto', None or a number of rows from 1 on")
+        settings = Settings(
+            kernel, losses.resolve(loss, task), self.gamma, float(self.C), self.budget, self.maintenance,
+            self.half_life, self.n_cols, task == "classification", learns_weights,
+        )  # fmt: skip
+        self._machine = DictMachine(settings, DEFAULT_SEED if self.seed is None else self.seed)
+
+    @property
+    def n_seen(self) -> int:
+        """How many rows it has learned from."""
+        learner = self._machine.learner
+        return 0 if learner is None else learner.n_seen
+
+    @property
+    def progressive_loss(self) -> float:
+        """The mean loss of all rows so far, each predicted before it was learned from."""
+        learner = self._machine.learner
+        return float("nan") if learner is None else learner.progressive_loss
+
+
+def dicts_of(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a frame as dicts."""
+    return [dict(zip(X.columns, row, strict=True)) for row in X.itertuples(index=False, name=None)]

@@ -1,0 +1,240 @@
+"""Machines that learn one row at a time: one model for batches and rows, files, forgetting, memory, bad input."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import dsekl
+from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
+from dsekl.kernels import RBF
+from dsekl.losses import Hinge, Squared
+from dsekl.online import Learner, Settings
+from dsekl.online.buffer import FACTOR
+from dsekl.online.large import BATCH, LargeLearner
+from dsekl.online.maintenance import WAYS
+from dsekl.persistence import ModelFileError
+
+X = np.random.default_rng(0).standard_normal((1400, 4))
+LABELS = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+TARGETS = X[:, 0] * X[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(1400)
+
+KINDS: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
+    "classes": (OnlineDSEKLClassifier, (LABELS,), dict(classes=[0, 1, 2])),
+    "numbers": (OnlineDSEKLRegressor, (TARGETS,), {}),
+    "outliers": (OnlineDSEKLAnomaly, (), {}),
+}
+
+
+def learn(model: Any, name: str, first: int, last: int) -> Any:
+    _, y, more = KINDS[name]
+    return model.partial_fit(X[first:last], *(part[first:last] for part in y), **more)
+
+
+def values(model: Any) -> Any:
+    return model.predict(X) if isinstance(model, OnlineDSEKLRegressor) else model.decision_function(X)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_batches_rows_files_and_pickles_give_one_model_to_the_bit(name: str, tmp_path: Path) -> None:
+    kind = KINDS[name][0]
+    straight = learn(kind(budget=40, random_state=0), name, 0, 1400)
+    model = kind(budget=40, random_state=0)
+    for row in range(530):  # weights of features are learned at 512
+        learn(model, name, row, row + 1)
+    model.save(tmp_path / "m.dsekl")
+    model = dsekl.load(tmp_path / "m.dsekl")
+    learn(model, name, 530, 900)
+    model = pickle.loads(pickle.dumps(model))
+    learn(model, name, 900, 1400)
+    np.testing.assert_array_equal(values(model), values(straight))
+    assert model.progressive_loss_ == straight.progressive_loss_
+    assert model.n_seen_ == 1400
+    assert len(model.support_vectors_) == len(model.dual_coef_) == 40
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_f_is_the_sum_over_support_vectors(name: str) -> None:
+    model = learn(KINDS[name][0](budget=30, random_state=0), name, 0, 700)
+    distances = (np.square(X[:50, None] - model.support_vectors_) * model.gamma_).sum(axis=2)
+    expected = np.exp(-distances) @ model.dual_coef_ + getattr(model, "intercept_", 0.0)
+    np.testing.assert_allclose(model.learner_.evaluate(X[:50]), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kernel", ["rbf", "matern32", "poly"])
+def test_what_is_known_of_a_point_stays_true_under_all_maintenance(way: str, kernel: str) -> None:
+    model = OnlineDSEKLClassifier(kernel, gamma=0.2, maintenance=way, budget=25, half_life=300.0, random_state=0)
+    learn(model, "classes", 0, 400)
+    b, n = model.learner_.buffer, 25
+    parts = b.parts
+    K = b.kernel[:n, :n]
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_allclose(parts.f[:, :n], parts.coef[:, :n] @ K, atol=1e-6 * np.abs(parts.f[:, :n]).max())
+    assert (parts.mass[:, :n] > 0).all()
+    if way in ("merge", "absorb", "project"):  # nobody's rows are lost but those that never entered
+        assert b.machines[FACTOR] * parts.mass[:, :n].sum() > 25
+
+
+def test_merging_two_points_changes_f_less_than_losing_one() -> None:
+    errors = {}
+    for way in ("merge", "random"):
+        model = OnlineDSEKLClassifier(maintenance=way, budget=20, gamma=0.5, random_state=0)
+        errors[way] = 1 - learn(model, "classes", 0, 1400).score(X, LABELS)
+    assert errors["merge"] < 0.8 * errors["random"]
+
+
+def test_forgetting_is_worth_it_after_a_change() -> None:
+    y = np.where(np.arange(1400) < 700, X[:, 0] > 0, X[:, 0] < 0).astype(int)
+    wrong = {}
+    for half_life in (None, "auto", 100.0):
+        model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=0)
+        model.partial_fit(X[:900], y[:900], classes=[0, 1])
+        wrong[half_life] = np.mean(model.predict(X[900:]) != y[900:])
+    assert wrong[100.0] < 0.5 * wrong[None]
+    assert wrong["auto"] < 0.5 * wrong[None]
+
+
+def test_learned_weights_find_the_columns_that_matter() -> None:
+    rows = np.random.default_rng(2).standard_normal((600, 8)) * [1, 10, 1, 1, 100, 1, 1, 1]
+    y = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    model = OnlineDSEKLClassifier(budget=60, random_state=0).partial_fit(rows, y, classes=[0, 1])
+    shares = model.gamma_ * rows.var(axis=0)
+    assert set(np.argsort(-shares)[:2]) == {0, 1}
+
+
+def test_rows_of_weight_0_change_nothing() -> None:
+    model = learn(OnlineDSEKLRegressor(budget=30, random_state=0), "numbers", 0, 300)
+    before = model.predict(X)
+    model.partial_fit(X[300:310], 1e6 * TARGETS[300:310], sample_weight=np.zeros(10))
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_many_targets_are_learned_side_by_side() -> None:
+    Y = np.column_stack([TARGETS, 100 * X[:, 0]])
+    model = OnlineDSEKLRegressor(budget=100, random_state=0).partial_fit(X, Y)
+    assert model.predict(X).shape == (1400, 2)
+    assert model.score(X, Y) > 0.8
+
+
+def test_the_logistic_loss_gives_probabilities() -> None:
+    model = OnlineDSEKLClassifier(loss="logistic", budget=60, random_state=0)
+    learn(model, "classes", 0, 1400)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert -np.log(probabilities[np.arange(1400), LABELS]).mean() < 0.8 * np.log(3)
+    assert not hasattr(OnlineDSEKLClassifier(), "predict_proba")
+
+
+def test_memory_is_the_same_after_many_rows() -> None:
+    learner = Learner.start(Settings(RBF(), Hinge(), budget=20, half_life="auto"), 2, 1, 0)
+    rows = np.random.default_rng(0).standard_normal((1_000_000, 2))
+    y = np.where(rows[:, :1] > 0, 1.0, -1.0)
+
+    def size() -> int:
+        return len(pickle.dumps(learner))
+
+    learner.learn(rows[:10_000], y[:10_000], np.ones(10_000), (y[:10_000, 0] > 0).astype(np.int64))
+    after_few = size()
+    learner.learn(rows[10_000:], y[10_000:], np.ones(990_000), (y[10_000:, 0] > 0).astype(np.int64))
+    assert abs(size() - after_few) < 64  # numbers have more digits
+    assert learner.n_seen == 1_000_000
+
+
+def test_large_budgets_have_one_model_for_batches_and_files(tmp_path: Path) -> None:
+    rows = np.random.default_rng(3).standard_normal((2 * BATCH + 300, 2))
+    y = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    straight = OnlineDSEKLClassifier(budget=5000, random_state=0).partial_fit(rows, y, classes=[0, 1])
+    model = OnlineDSEKLClassifier(budget=5000, random_state=0)
+    for first in range(0, len(rows), 700):
+        model.partial_fit(rows[first : first + 700], y[first : first + 700], classes=[0, 1])
+        model.predict(rows[:5])  # what a prediction settles is not learned twice
+        model.save(tmp_path / "m.dsekl")
+        model = dsekl.load(tmp_path / "m.dsekl")
+    np.testing.assert_array_equal(model.decision_function(rows), straight.decision_function(rows))
+    assert model.score(rows, y) > 0.97
+    assert len(model.learner_.waiting) == 300
+
+
+def test_large_budgets_are_kept() -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((3 * BATCH, 2))
+    learner = LargeLearner.start(Settings(RBF(), Squared(), gamma=4.0, budget=4500, classes=False), 2, 1, 0)
+    learner.learn(rows, rng.standard_normal((len(rows), 1)), np.ones(len(rows)), np.zeros(len(rows), dtype=np.int64))
+    assert learner.n_points == 4500
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (dict(kernel="precomputed"), ["kernel", "precomputed"]),
+        (dict(kernel=lambda a, b: a), ["kernel"]),
+        (dict(gamma="learn"), ["gamma", "learn", "auto"]),
+        (dict(gamma=-1.0), ["gamma", "-1.0"]),
+        (dict(gamma=[1.0, 2.0]), ["gamma", "2", "4"]),
+        (dict(maintenance="forget"), ["maintenance", "forget"]),
+        (dict(half_life=0), ["half_life", "0"]),
+        (dict(budget=0), ["budget", "0"]),
+        (dict(budget=5000, maintenance="oldest"), ["maintenance", "oldest", "absorb"]),
+        (dict(loss="huber"), ["loss", "huber"]),
+    ],
+)
+def test_settings_that_cannot_be_are_named(settings: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the words are what matters
+        learn(OnlineDSEKLClassifier(**settings), "classes", 0, 10)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_bad_rows_are_named_and_teach_nothing() -> None:
+    model = learn(OnlineDSEKLClassifier(budget=20, random_state=0), "classes", 0, 200)
+    before = model.decision_function(X)
+    hole = X[:3].copy()
+    hole[1, 2] = np.nan
+    for rows, labels, words in (
+        (hole, [0, 1, 2], "NaN"),
+        (X[:3, :2], [0, 1, 2], "2 features"),
+        (np.hstack([X[:3], X[:3]]), [0, 1, 2], "8 features"),
+        (X[:3], [0, 1, 7], "7"),
+        (X[:3] * 1e200, [0, 1, 2], "too large"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(rows, labels)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    with pytest.raises(NotFittedError):
+        OnlineDSEKLClassifier().predict(X)
+    with pytest.raises(ValueError, match="classes"):
+        OnlineDSEKLClassifier().partial_fit(X, LABELS)
+    with pytest.raises(ValueError, match="not those of the first call"):
+        model.partial_fit(X, LABELS, classes=[0, 1])
+
+
+def test_a_vanished_column_is_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = OnlineDSEKLRegressor(budget=20, random_state=0).partial_fit(frame, TARGETS)
+    with pytest.raises(ValueError, match="d"):
+        model.partial_fit(frame[["a", "b", "c"]], TARGETS)
+
+
+@pytest.mark.parametrize("place", ["seed", "points", "lines", "machines", "gamma", "unit", "early"])
+def test_forged_learners_are_refused(place: str, tmp_path: Path) -> None:
+    from dsekl import persistence
+
+    path = tmp_path / "m.dsekl"
+    learn(OnlineDSEKLClassifier(budget=20, random_state=0), "classes", 0, 200).save(path)
+    header, arrays = persistence.read(path)
+    for name in list(arrays):
+        if name.startswith(f"basis.{place}"):
+            arrays[name] = -arrays[name] if arrays[name].dtype.kind == "f" else arrays[name][:-1]
+    if place == "seed":
+        header["basis"]["seed"] = -1
+    elif place == "points":
+        arrays["basis.points"] = arrays["basis.points"][:, :-1]
+    persistence.write(path, header, arrays)
+    with pytest.raises(ModelFileError):
+        dsekl.load(path)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dsekl.solvers.state import Count, Floats, NotNegative
 
+from . import increasing_maps
 from .increasing_maps import Map
 from .unseen import Unseen
 

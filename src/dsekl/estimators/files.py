@@ -25,7 +25,7 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
-from . import online_files
+from . import encoded_tables, online_files
 from .classifier import DSEKLClassifier
 from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
 from .late import Known, Late

@@ -42,6 +42,7 @@ from dsekl.rows import (
     store,
 )
 
+from . import encoded_tables
 from .misleading import refuse_misleading
 
 FLOATS = (np.float64, np.float32)

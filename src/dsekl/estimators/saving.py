@@ -10,6 +10,7 @@ from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
 from dsekl.runs.fields import to_values
 
+from . import encoded_tables
 from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
 from .parameters import is_auto
 

@@ -20,7 +20,7 @@ from dsekl.compiled import pointer, profile_signature
 from dsekl.kernels import RBF, Pairwise, VectorKernel
 from dsekl.losses import Loss, Quantile
 
-from . import weights
+from . import dual_steps, weights
 from .buffer import FACTOR, REGRET, Buffer, Floats
 from .buffer_points import PAIRWISE
 from .dual_steps import STEP, Ascent, Compared, Rows

@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from . import dual_steps
 from .buffer import Buffer, Floats
 from .dual_steps import Ascent, Compared, Rows
 from .moments import Moments, observe

@@ -119,6 +119,8 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/solvers", rf"squared loss and {N} for the other", losses.Huber.settled_gap),
     ("design/solvers", rf"F of the last {N} epochs", acceleration.MEMORY),
     ("design/solvers", rf"sweeps may be {N} times as many", ascent.SWEEPS_OF_ONE_BLOCK),
+    ("design/solvers", rf"After {N} epochs in a row", ascent.SLOW_EPOCHS),
+    ("design/solvers", rf"leave more than {N} of the gap", ascent.SLOW),
     ("design/solvers", rf"A block of at most {N} MB", block_gradient.BLOCK_BYTES / MEGABYTE),
     ("design/solvers", rf"boxes leave under {N} of the pairs", shared_memory.MOST_PAIRS_LEFT),
     ("design/metric-and-search", rf"{N} steps of 512 rows", descent.N_STEPS),

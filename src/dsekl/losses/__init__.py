@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 
-from .loss import HomogeneousLoss, Loss, RegressionLoss
+from .loss import Box, BoxedLoss, HomogeneousLoss, Loss, RegressionLoss
 from .margin import Hinge, Logistic, SquaredHinge
 from .residual import EpsilonInsensitive, Huber, Quantile, Squared
 
 __all__ = [
+    "Box",
+    "BoxedLoss",
     "EpsilonInsensitive",
     "Hinge",
     "HomogeneousLoss",

@@ -10,11 +10,18 @@ Everything is elementwise and nothing reduces: sums, weights and averages belong
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+def over(C: Array) -> Array:
+    """Return 1 / C, and 0 for rows that count nothing."""
+    return np.divide(1.0, C, out=np.zeros_like(C), where=C > 0)
 
 
 @runtime_checkable
@@ -56,6 +63,27 @@ class Loss(Protocol):
         It minimises ``1/2 diagonal (c - coef)^2 + f (c - coef) + conjugate(y, c, C)`` over ``c``: the dual along
         one coordinate, whose kernel value with itself is ``diagonal`` and whose prediction is ``f``.
         """
+
+
+@dataclass(frozen=True)
+class Box:
+    """What a conjugate is made of: ``-y c + margin |c| + ridge/2 c^2`` for ``lo <= c <= hi``, and infinite beyond.
+
+    ``lo``, ``hi`` and ``ridge`` have one number for each row. Rows with C = 0 have no room between ``lo`` and ``hi``.
+    """
+
+    margin: float
+    ridge: Array
+    lo: Array
+    hi: Array
+
+
+@runtime_checkable
+class BoxedLoss(Loss, Protocol):
+    """A loss whose conjugate is quadratic on an interval, with at most one kink, at 0; finite where C is."""
+
+    def box(self, y: Array, C: Array) -> Box:
+        """Return what the conjugate is made of, for targets and factors of some rows."""
 
 
 @runtime_checkable

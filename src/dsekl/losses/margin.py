@@ -10,11 +10,11 @@ from scipy.special import expit, xlogy
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array, Loss
+from .loss import Array, Box, BoxedLoss, Loss
 
 
 @dataclass
-class Hinge(Loss, BaseEstimator):
+class Hinge(BoxedLoss, BaseEstimator):
     """``max(0, 1 - y f)``: the support vector machine."""
 
     tasks: ClassVar = ("classification",)
@@ -31,6 +31,10 @@ class Hinge(Loss, BaseEstimator):
     def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
         size = y * coef
         return np.where((size >= 0) & (size <= C), -size, np.inf)
+
+    def box(self, y: Array, C: Array) -> Box:
+        end = y * C
+        return Box(0.0, np.zeros_like(C), np.minimum(0.0, end), np.maximum(0.0, end))
 
     def dual_step(self) -> Any:
         return steps.hinge

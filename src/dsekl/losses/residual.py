@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import steps
-from .loss import Array, HomogeneousLoss
+from .loss import Array, Box, BoxedLoss, HomogeneousLoss, over
 
 ROUNDING = 1e-12
 """Share of all weight that two sums of weights may differ by and be the same."""
@@ -60,7 +60,7 @@ class Squared(HomogeneousLoss, BaseEstimator):
 
 
 @dataclass
-class EpsilonInsensitive(HomogeneousLoss, BaseEstimator):
+class EpsilonInsensitive(HomogeneousLoss, BoxedLoss, BaseEstimator):
     """``max(0, |y - f| - epsilon)``: support vector regression.
 
     Parameters
@@ -93,6 +93,9 @@ class EpsilonInsensitive(HomogeneousLoss, BaseEstimator):
     def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
         return np.where(np.abs(coef) <= C, -y * coef + self.epsilon * np.abs(coef), np.inf)
 
+    def box(self, y: Array, C: Array) -> Box:
+        return Box(self.epsilon, np.zeros_like(C), -C, C)
+
     def dual_step(self) -> Any:
         return steps.epsilon_insensitive
 
@@ -103,7 +106,7 @@ class EpsilonInsensitive(HomogeneousLoss, BaseEstimator):
 
 
 @dataclass
-class Huber(HomogeneousLoss, BaseEstimator):
+class Huber(HomogeneousLoss, BoxedLoss, BaseEstimator):
     """``1/2 r^2`` for ``|r| <= delta`` and ``delta |r| - delta^2 / 2`` beyond, ``r = y - f``.
 
     Parameters
@@ -140,6 +143,9 @@ class Huber(HomogeneousLoss, BaseEstimator):
             ridge = np.where(coef == 0, 0.0, coef**2 / (2.0 * C))
         return np.where(np.abs(coef) <= C * self.delta, -y * coef + ridge, np.inf)
 
+    def box(self, y: Array, C: Array) -> Box:
+        return Box(0.0, over(C), -self.delta * C, self.delta * C)
+
     def dual_step(self) -> Any:
         return steps.huber
 
@@ -157,7 +163,7 @@ class Huber(HomogeneousLoss, BaseEstimator):
 
 
 @dataclass
-class Quantile(HomogeneousLoss, BaseEstimator):
+class Quantile(HomogeneousLoss, BoxedLoss, BaseEstimator):
     """``quantile r`` for ``r > 0`` and ``(quantile - 1) r`` otherwise, ``r = y - f``: quantile regression.
 
     Parameters
@@ -191,6 +197,9 @@ class Quantile(HomogeneousLoss, BaseEstimator):
     def conjugate(self, y: Array, coef: Array, C: Array | float) -> Array:
         inside = (coef >= C * (np.float64(self.quantile) - 1.0)) & (coef <= C * np.float64(self.quantile))
         return np.where(inside, -y * coef, np.inf)
+
+    def box(self, y: Array, C: Array) -> Box:
+        return Box(0.0, np.zeros_like(C), (self.quantile - 1.0) * C, self.quantile * C)
 
     def dual_step(self) -> Any:
         return steps.quantile

@@ -42,7 +42,7 @@ WHOLE_ROWS = 10_000
 TAIL_ROWS = 36_000
 """Rows that are looked at for heavy tails."""
 
-WEIGHTS_SHARE = 0.7
+WEIGHTS_SHARE = 0.5
 """Share of a choice's time that goes to the weights, as a bar is told."""
 
 HEAVY_TAIL = 6.0

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.calibration import Unseen
+from dsekl.gram import Gram
 from dsekl.kernels import VectorKernel
 from dsekl.rows import Rows
 from dsekl.runs import Course, HeldInterrupts, Hooks, Interrupted, Monitor, Progress, Run, Settled, Validation, optimise
-from dsekl.solvers import DualAscent
+from dsekl.solvers import DualAscent, State
 from dsekl.solvers.dual.dual_state import DualState
 
 from .cross_fitting import CrossFit
@@ -94,28 +95,24 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
         run.settled = replace(run.settled, unseen=None)
     settled = run.settled
     rng.bit_generator.state = settled.randomness
+    counted = examples
     with run.blaming_its_file():
         if run.file is not None:
             _check_settled(machine, settled, examples)
-        counted = examples
         problem, examples = machine.problem(examples, settled, run, rng)
     with HeldInterrupts():
         state, monitor = run.take_up(machine.solver, problem, rng)
     monitor.patience = run.stopping.patience
     if held_out is not None:
-        monitor.validation = Validation(
-            problem.gram.at(held_out.rows), held_out.targets, held_out.errors, real=examples.classes is None
-        )
+        monitor.validation = _validation(problem.gram.at(held_out.rows), held_out)
 
     def unseen(model: Model) -> Unseen | CrossFit:
         if held_out is not None:
-            f = model.evaluate(held_out.rows, run.workers, machine.budget)
-            return Unseen(f, held_out.targets, held_out.weights, held_out.places)
-        if isinstance(state, DualState) and state.newcomers is not None and state.newcomers_F is not None:
-            rows = state.newcomers
-            return Unseen(state.newcomers_F, examples.targets[rows], examples.weights[rows], examples.places[rows])
-        return settled.unseen or CrossFit(
-            solve, machine, counted.plain().for_search(sparse=True), settled, run.seed, run.stopping
+            return _predicted(model, held_out, machine, run)
+        return (
+            _newcomers(state, examples)
+            or settled.unseen
+            or CrossFit(solve, machine, counted.plain().for_search(sparse=True), settled, run.seed, run.stopping)
         )
 
     def fitted() -> Fitted:
@@ -136,12 +133,9 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
             unseen=unseen(model),
         )
 
-    hooks = _hooks(run, monitor, fitted)
+    hooks, deadline = _hooks(run, monitor, fitted), run.budget.deadline(SOLVED_BY)
     try:
-        optimise(
-            machine.solver, problem, state, monitor, run.stopping.max_epochs, hooks,
-            deadline=run.budget.deadline(SOLVED_BY), course=course,
-        )  # fmt: skip
+        optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, hooks, deadline, course)
     except Interrupted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
@@ -151,6 +145,24 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
         with run.blaming_its_file():
             check_sizes(result.model, None)
     return result, examples.rows
+
+
+def _validation(gram: Gram, held_out: Examples) -> Validation:
+    return Validation(gram, held_out.targets, held_out.errors, real=held_out.classes is None)
+
+
+def _predicted(model: Model, held_out: Examples, machine: Machine, run: Run) -> Unseen:
+    """Return predictions of rows that were held out."""
+    f = model.evaluate(held_out.rows, run.workers, machine.budget)
+    return Unseen(f, held_out.targets, held_out.weights, held_out.places)
+
+
+def _newcomers(state: State, examples: Examples) -> Unseen | None:
+    """Return predictions of the rows that joined the sample last, by the model before they did, if there are any."""
+    if not isinstance(state, DualState) or state.newcomers is None or state.newcomers_F is None:
+        return None
+    rows = state.newcomers
+    return Unseen(state.newcomers_F, examples.targets[rows], examples.weights[rows], examples.places[rows])
 
 
 def _settle(machine: Machine, examples: Examples, run: Run, rng: np.random.Generator, course: Course) -> Settled:

@@ -30,6 +30,7 @@ from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
 from dsekl.kernels import known_definite
+from dsekl.losses import BoxedLoss
 from dsekl.sampling import draw_blocks
 
 from ..solver import Problem, Verdict, require
@@ -39,6 +40,8 @@ from .block import descend, solve_squared, violations
 from .certificate import Certificate, audited, certify, certify_sample, feasible, overflow
 from .definite import indefinite, require_definite
 from .dual_state import DualPlan, DualState
+from .free import free_rows
+from .interior import solve_boxed
 from .shrinking import Conditions, confirmed_slack
 
 COARSE, FINE = 0.05, 1e-5
@@ -70,6 +73,9 @@ SWEEPS_OF_ONE_BLOCK = 25
 
 FACTORS = 1e-100, 1e100
 """What C times a weight may be."""
+
+SLOW, SLOW_EPOCHS = 0.6, 3
+"""Share of the gap that a slow epoch leaves, and slow epochs in a row before the next also solves for all free rows."""
 
 INNER_PRECISION = 0.1
 """Violations that a block leaves alone, over those that put a row into it."""
@@ -162,7 +168,9 @@ class DualAscent(BaseEstimator):
             now = _ActiveRows(problem, state)
             state.active[now.rows[now.conditions().settled(slack)]] = False
         state.end_epoch()
+        before = state.gap
         self._measure_gap(problem, state)
+        state.slow = state.slow + 1 if np.isfinite(before) and state.gap > SLOW * before else 0
 
     def judge(self, problem: Problem, state: DualState) -> Verdict:
         return Verdict("gap", state.gap, _goal(problem, state))
@@ -302,6 +310,9 @@ class _ActiveRows:
             blocks = [everyone]
         else:
             blocks = draw_blocks(self.state.rng, wrong, solver.block_size, in_order=np.isfinite(self.gram.reach))
+            if blocks and self.state.slow >= SLOW_EPOCHS and isinstance(self.problem.loss, BoxedLoss):
+                # It is filled at its turn, with the rows that are free then.
+                blocks.append(wrong[:0])
         ends = np.cumsum([len(block) for block in blocks], dtype=np.intp)
         joined = np.concatenate([*blocks, wrong[:0]])
         return DualPlan(self.state.coef.copy(), f=self.f.copy(), blocks=joined, ends=ends)
@@ -311,17 +322,23 @@ class _ActiveRows:
         blocks = np.split(plan.blocks, plan.ends[:-1])
         while plan.done < len(plan.ends):
             block = blocks[plan.done]
-            if len(self.rows) > solver.block_size:
+            closing = not len(block)
+            if closing:
+                block = free_rows(self.conditions(), self.small)[: solver.block_size]
+            elif len(self.rows) > solver.block_size:
                 block = self.violators(block)
             if len(block):
-                self.step(solver, block)
+                self.step(solver, block, whole=closing or len(self.rows) <= solver.block_size)
                 self.state.step += 1
                 self.keep()
             plan.done += 1
             yield plan.done / len(blocks)
 
-    def step(self, solver: DualAscent, block: NDArray[np.intp]) -> None:
-        """Solve one block, and carry its change to the predictions of all active rows."""
+    def step(self, solver: DualAscent, block: NDArray[np.intp], whole: bool) -> None:
+        """Solve one block, and carry its change to the predictions of all active rows.
+
+        A block that is to be solved as a ``whole`` is, where its sweeps do not settle it.
+        """
         cols = self.rows[block]
         K = self.gram.block(block, cols)
         before = self.state.coef[cols]
@@ -329,14 +346,15 @@ class _ActiveRows:
         if self.problem.loss.quadratic:
             self.solve(K, block, after)
         else:
-            alone = len(self.rows) <= solver.block_size
-            most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
+            loss, small = self.problem.loss, INNER_PRECISION * self.small
+            most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if len(self.rows) <= solver.block_size else 1)
 
             def one_output(o: int) -> None:
                 coef, f = np.ascontiguousarray(after[:, o]), self.f[block, o].astype(K.dtype)
-                y = np.ascontiguousarray(self.y[block, o])
-                small = INNER_PRECISION * self.small
-                descend(K, y, self.C[block], coef, f, self.problem.loss, most_sweeps, small)
+                sides = K, np.ascontiguousarray(self.y[block, o]), self.C[block], coef, f
+                unsettled = descend(*sides, loss, most_sweeps, small) > small
+                if unsettled and whole and isinstance(loss, BoxedLoss) and solve_boxed(*sides, loss):
+                    descend(*sides, loss, solver.most_sweeps, small)
                 after[:, o] = coef
 
             self.problem.workers.map(one_output, range(after.shape[1]))

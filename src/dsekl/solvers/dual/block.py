@@ -31,8 +31,9 @@ def _carry(f: Any, K_row: Any, change: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _descend(K: Any, y: Any, C: Any, coef: Any, f: Any, step: Any, shape: Any, most_sweeps: Any, small: Any) -> None:
-    """Sweep over the coordinates until none moves its prediction by more than ``small``."""
+def _descend(K: Any, y: Any, C: Any, coef: Any, f: Any, step: Any, shape: Any, most_sweeps: Any, small: Any) -> Any:
+    """Sweep over the coordinates until none moves its prediction by more than ``small``; return the last's most."""
+    largest = 0.0
     for _ in range(most_sweeps):
         largest = 0.0
         for i in range(coef.size):
@@ -44,6 +45,7 @@ def _descend(K: Any, y: Any, C: Any, coef: Any, f: Any, step: Any, shape: Any, m
                 largest = max(largest, abs(change) * K[i, i])
         if largest <= small:
             break
+    return largest
 
 
 @njit(cache=True, nogil=True)
@@ -60,7 +62,7 @@ def _violations(y: Any, C: Any, coef: Any, f: Any, diagonal: Any, step: Any, sha
 def _descend_for(dtype: str) -> Any:
     number, floats = NUMBER[dtype], vector(float64)
     block = (matrix(number), floats, floats, floats, vector(number))
-    return compiled(_descend, types.void(*block, types.FunctionType(STEP), float64, types.intp, float64))
+    return compiled(_descend, float64(*block, types.FunctionType(STEP), float64, types.intp, float64))
 
 
 @lru_cache(maxsize=1)
@@ -72,10 +74,13 @@ def _violations_compiled() -> Any:
 
 def descend(
     K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[Any], loss: Loss, most_sweeps: int, small: float
-) -> None:
-    """Descend on one output of a block; ``coef`` moves in place. ``f`` is scratch in the type of K."""
+) -> float:
+    """Descend on one output of a block; ``coef`` and f, in the type of K, move in place.
+
+    Return the farthest that the last sweep moved a row's prediction by that row's own coefficient.
+    """
     step = pointer(loss.dual_step(), STEP)
-    _descend_for(K.dtype.name)(K, y, C, coef, f, step, loss.shape, most_sweeps, small)
+    return float(_descend_for(K.dtype.name)(K, y, C, coef, f, step, loss.shape, most_sweeps, small))
 
 
 def violations(y: Floats, C: Floats, coef: Floats, f: Floats, diagonal: Floats, loss: Loss) -> Floats:

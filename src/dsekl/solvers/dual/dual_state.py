@@ -74,6 +74,8 @@ class DualState(State):
     """The relative duality gap: exact with all rows active, else an estimate; infinite while the sample grows."""
     exact_gap: Finite = 1.0
     """The gap when it was last exact."""
+    slow: Count = 0
+    """Epochs in a row that lowered the gap by little, up to the last."""
     primal: Finite = 0.0
     """The primal objective."""
     unseen_loss: NotNegative = 0.0

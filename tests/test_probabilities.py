@@ -16,7 +16,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.calibration import Calibration, Intervals, Unseen, calibrated, fit_intervals
-from dsekl.calibration.maps import Map
+from dsekl.calibration.increasing_maps import Map
 from dsekl.persistence import ModelFileError
 from dsekl.solvers import DualAscent
 

@@ -4,7 +4,7 @@
 it decide between the maps, and ``intervals`` gives a range to each prediction of a regression.
 """
 
-from .choice import Calibration, calibrated, natural
+from .chosen_map import Calibration, calibrated, natural
 from .intervals import Intervals, fit_intervals
 from .unseen import Unseen
 

@@ -64,8 +64,8 @@ def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None
 
 def read_model(path: Path) -> tuple[FittedModel, Recipe]:
     """Return the model and the recipe in a model file."""
+    from dsekl.estimators.encoded_tables import detach
     from dsekl.estimators.files import read
-    from dsekl.estimators.tables import detach
 
     check_readable(path)
     saved = read(path)

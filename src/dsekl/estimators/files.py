@@ -25,7 +25,7 @@ from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
 
-from . import online_files, tables
+from . import online_files
 from .classifier import DSEKLClassifier
 from .fitted import CALIBRATION, INTERVALS, LABELS, checked_attributes
 from .late import Known, Late
@@ -98,8 +98,8 @@ def load(path: Location, *, kernel: KernelLike | None = None) -> Any:
     """
     saved = read(path, kernel)
     with checking(path):
-        if "encoder_" not in vars(saved.estimator) and tables.is_recipe(saved.table):
-            tables.attach_recipe(saved.estimator, Recipe.from_dict(saved.table, path))
+        if "encoder_" not in vars(saved.estimator) and encoded_tables.is_recipe(saved.table):
+            encoded_tables.attach_recipe(saved.estimator, Recipe.from_dict(saved.table, path))
     return saved.estimator
 
 
@@ -178,7 +178,7 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
     storage.check_sizes(model, fitted.get("gamma_"))
     estimator._set({**fitted, "model_": model})
     if columns is not None:
-        tables.attach_dict(estimator, columns)
+        encoded_tables.attach_dict(estimator, columns)
     return estimator
 
 

@@ -42,7 +42,6 @@ from dsekl.rows import (
     store,
 )
 
-from . import tables
 from .misleading import refuse_misleading
 
 FLOATS = (np.float64, np.float32)
@@ -84,7 +83,7 @@ def training_data(
             raise ValueError(f"X has shape {square.shape}; kernel='precomputed' needs the square kernel matrix to fit")
         rows = SquareRows(square)
     else:
-        known = tables.learned(estimator, X)
+        known = encoded_tables.learned(estimator, X)
         rows = numbers = (
             _numbers(estimator, kernel, X, ensure_min_samples=2) if known is None else _encoded(kernel, known)
         )
@@ -103,7 +102,7 @@ def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
         return ObjectRows(_objects(X))
     if kernel.pairwise is Pairwise.PRECOMPUTED:
         return CrossRows(validate_data(estimator, X, accept_sparse=False, dtype=FLOATS, reset=False))
-    known = tables.encoded(estimator, X)
+    known = encoded_tables.encoded(estimator, X)
     return _numbers(estimator, kernel, X, reset=False) if known is None else _encoded(kernel, known)
 
 

@@ -12,7 +12,7 @@ from dsekl.online import Learner
 from dsekl.online.large import LargeLearner
 from dsekl.online.large_state import large_of, large_values
 from dsekl.online.learner import MOST_BUDGET
-from dsekl.online.state import learner_of, learner_values
+from dsekl.online.online_state import learner_of, learner_values
 from dsekl.persistence import Location, decoded, encoded
 from dsekl.runs.fields import checked
 from dsekl.solvers.state import Finite, Range

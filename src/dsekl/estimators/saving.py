@@ -10,7 +10,6 @@ from dsekl.models.savable import SETTINGS, own_kernel_name
 from dsekl.persistence import Location, encoded
 from dsekl.runs.fields import to_values
 
-from . import tables
 from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
 from .parameters import is_auto
 
@@ -46,7 +45,7 @@ def save(
             **persistence.about(type(estimator).__name__, provenance),
             "parameters": encoded(_of_file(estimator, given), "parameters", arrays, SETTINGS),
             "feature_names": None if names is None or encoder is not None else names.tolist(),
-            "columns": None if encoder is None else tables.to_dict(estimator),
+            "columns": None if encoder is None else encoded_tables.to_dict(estimator),
             "fitted": encoded(attributes, "fitted", arrays, SETTINGS),
             "basis": encoded(model.gram.to_values(), "basis", arrays, SETTINGS),
             "own_kernel": own_kernel,

@@ -84,16 +84,16 @@ def solve(machine: Machine, examples: Examples, run: Run) -> Fitted:
 
 def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) -> tuple[Fitted, Rows]:
     """Return the fit, and the rows trained on."""
-    course = Course(progress, foretold(machine, examples), run.budget.deadline(SOLVED_BY))
+    deadline = run.budget.deadline(SOLVED_BY)
+    course = Course(progress, foretold(machine, examples), deadline)
     rng = np.random.default_rng(run.seed)
     examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = _settle(machine, examples.for_search(), run, rng, course)
         run.stages = {}  # once all is settled, what led there is of no use
         run.keep(run)
-    if run.changed:  # other answers, or another loss or C: what was predicted before is of no use
-        run.settled = replace(run.settled, unseen=None)
-    settled = run.settled
+    # With other answers, or another loss or C, what was predicted before is of no use.
+    settled = run.settled = replace(run.settled, unseen=None) if run.changed else run.settled
     rng.bit_generator.state = settled.randomness
     counted = examples
     with run.blaming_its_file():
@@ -116,9 +116,8 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
         )
 
     def fitted() -> Fitted:
-        coef = machine.solver.coefficients(problem, state) if monitor.best_coef is None else monitor.best_coef
-        model, kept = Model.of(problem.gram, coef)
-        own_rows = machine.all_points
+        best, own_rows = monitor.best_coef, machine.all_points
+        model, kept = Model.of(problem.gram, machine.solver.coefficients(problem, state) if best is None else best)
         return Fitted(
             model,
             problem.C,
@@ -133,16 +132,16 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
             unseen=unseen(model),
         )
 
-    hooks, deadline = _hooks(run, monitor, fitted), run.budget.deadline(SOLVED_BY)
+    limits = run.stopping.max_epochs, _hooks(run, monitor, fitted), True, deadline
     try:
-        optimise(machine.solver, problem, state, monitor, run.stopping.max_epochs, hooks, deadline, course)
+        optimise(machine.solver, problem, state, monitor, *limits, course)
     except Interrupted:
         run.keep(run)
         raise FitInterrupted(fitted()) from None
     run.keep(run)
     result = fitted()
-    if run.file is not None:
-        with run.blaming_its_file():
+    with run.blaming_its_file():
+        if run.file is not None:
             check_sizes(result.model, None)
     return result, examples.rows
 

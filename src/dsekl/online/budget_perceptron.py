@@ -13,7 +13,7 @@ import numpy as np
 
 from dsekl.compiled import njit
 
-from .points import dot, kernel_row, random_below
+from .buffer_points import dot, kernel_row, random_below
 from .published import Published, append, drop
 
 

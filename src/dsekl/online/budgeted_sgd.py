@@ -21,8 +21,8 @@ import numpy as np
 from dsekl.compiled import njit
 
 from .buffer import Floats, part
+from .buffer_points import dot, kernel_row, own_value
 from .maintenance import solve
-from .points import dot, kernel_row, own_value
 from .published import Published, append, drop
 
 WAYS = {"merge": 0.0, "project": 1.0, "remove": 2.0}

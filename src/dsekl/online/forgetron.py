@@ -18,7 +18,7 @@ import numpy as np
 
 from dsekl.compiled import njit
 
-from .points import dot, kernel_row
+from .buffer_points import dot, kernel_row
 from .published import Published, append, drop
 
 SHARE = 15.0 / 32.0

@@ -20,13 +20,13 @@ from dsekl.compiled import pointer, profile_signature
 from dsekl.kernels import RBF, Pairwise, VectorKernel
 from dsekl.losses import Loss, Quantile
 
-from . import ascent, weights
-from .ascent import STEP, Ascent, Compared, Rows
+from . import weights
 from .buffer import FACTOR, REGRET, Buffer, Floats
+from .buffer_points import PAIRWISE
+from .dual_steps import STEP, Ascent, Compared, Rows
 from .early import EarlyRows
 from .maintenance import shrinking
 from .moments import Moments
-from .points import PAIRWISE
 from .prepared import Prepared
 
 LEARNED_AT = (512, 2048, 8192)
@@ -230,7 +230,7 @@ class Learner:
 
     def settle(self) -> None:
         """Let all points take their steps: the last sweep, after which the model does not depend on the last row."""
-        ascent.sweep(self.buffer, self._prepared.steps, SWEEPS)
+        dual_steps.sweep(self.buffer, self._prepared.steps, SWEEPS)
 
     def _move_points(self, gamma: Floats) -> bool:
         """Give the points of the buffer the scale of another gamma; tell whether that changes anything."""
@@ -243,7 +243,7 @@ class Learner:
         self.center, self.gamma = center, gamma
         vars(self).pop("_scale", None)
         self.buffer.points[:, :n] = self._points(raw).T
-        ascent.gram(self.buffer, self._prepared.compared)
+        dual_steps.gram(self.buffer, self._prepared.compared)
         return True
 
     def _move_targets(self) -> None:

@@ -22,7 +22,7 @@ from dsekl.compiled import FunctionPointer, matrix, njit, pointer, vector
 from dsekl.kernels.elementary import decay
 
 from .buffer import ARRIVAL, AVERAGE_REGRET, FACTOR, LABEL, REGRET, SCRATCH, Buffer, part, split
-from .points import add, compare, dot, forget, random_below, remove
+from .buffer_points import add, compare, dot, forget, random_below, remove
 
 N_CANDIDATES = 12
 """Points whose cheapest partner is looked for."""

@@ -16,7 +16,7 @@ import numpy as np
 from dsekl.compiled import njit
 
 from .buffer import Floats
-from .points import dot, kernel_row
+from .buffer_points import dot, kernel_row
 from .published import Published, append, drop
 
 

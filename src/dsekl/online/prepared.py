@@ -11,9 +11,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import ascent
-from .ascent import Ascent, Compared, Rows
 from .buffer import Buffer, Floats
+from .dual_steps import Ascent, Compared, Rows
 from .moments import Moments, observe
 
 
@@ -29,10 +28,10 @@ class Prepared:
         self._call(observe, moments, rows, weights)
 
     def learn(self, b: Buffer, rows: Rows, n_seen: int, out: Floats) -> None:
-        self._call(ascent.learn, b, rows, self.compared, self.steps, self.keep, n_seen, out)
+        self._call(dual_steps.learn, b, rows, self.compared, self.steps, self.keep, n_seen, out)
 
     def evaluate(self, b: Buffer, points: Floats, out: Floats) -> None:
-        self._call(ascent.evaluate, b, points, self.compared, out)
+        self._call(dual_steps.evaluate, b, points, self.compared, out)
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a compiled function; its arrays are contiguous and of one type, whatever the user's were."""

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from dsekl.compiled import njit, pointer, profile_signature
 from dsekl.kernels import RBF, VectorKernel
 
-from .ascent import Compared
 from .buffer import Floats, part
-from .points import PAIRWISE, dot, kernel_row
+from .buffer_points import PAIRWISE, dot, kernel_row
+from .dual_steps import Compared
 
 
 class Kept(NamedTuple):

@@ -17,8 +17,8 @@ from dsekl.solvers.state import Count, Positive, Range
 from .dicts import DictMachine
 from .learner import Settings
 from .maintenance import WAYS
+from .online_state import learner_of, learner_values
 from .slots import MOST_SLOTS, Slots
-from .state import learner_of, learner_values
 
 KIND = "stream"
 MOST_CLASSES = 1000

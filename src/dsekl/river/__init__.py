@@ -1,7 +1,7 @@
 """Kernel machines for river: ``pip install "dsekl[river]"``."""
 
 from .anomaly import KernelAnomalyDetector
-from .classifier import KernelClassifier
-from .regressor import KernelRegressor
+from .kernel_classifier import KernelClassifier
+from .kernel_regressor import KernelRegressor
 
 __all__ = ["KernelAnomalyDetector", "KernelClassifier", "KernelRegressor"]

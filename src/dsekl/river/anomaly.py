@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from .stream import Streamed
+from .stream_model import Streamed
 
 USUAL = "usual"
 """The one class of a machine that knows no other; its targets are -1."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from dsekl.solvers.state import Count, Floats, NotNegative
 
-from . import maps
-from .maps import Map
+from .increasing_maps import Map
 from .unseen import Unseen
 
 FOLDS = 5
@@ -79,10 +78,14 @@ def _candidates(positive: Floats, has_odds: bool) -> list[Fit]:
     """Return the maps that may be tried, the simplest first."""
     two_classes = positive.shape[1] == 1
     found: list[Fit] = [lambda f, positive, weights: natural().map] if has_odds else []
-    found += [maps.fit_sigmoid, maps.fit_two_sided] if two_classes else [maps.fit_softmax, maps.fit_sigmoid]
+    found += (
+        [increasing_maps.fit_sigmoid, increasing_maps.fit_two_sided]
+        if two_classes
+        else [increasing_maps.fit_softmax, increasing_maps.fit_sigmoid]
+    )
     fewest = min(positive.sum(), positive.size - positive.sum())
     if len(positive) >= ISOTONIC_ROWS and fewest >= ISOTONIC_ROWS / 10:
-        found.append(maps.fit_isotonic)
+        found.append(increasing_maps.fit_isotonic)
     return found
 
 

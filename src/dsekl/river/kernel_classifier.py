@@ -6,7 +6,7 @@ from typing import Any
 
 from river import base
 
-from .stream import Streamed, dicts_of
+from .stream_model import Streamed, dicts_of
 
 
 class KernelClassifier(Streamed, base.MiniBatchClassifier):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from .stream import Streamed, dicts_of
+from .stream_model import Streamed, dicts_of
 
 
 class KernelRegressor(Streamed, base.MiniBatchRegressor):

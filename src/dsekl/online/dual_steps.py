@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from dsekl.compiled import FunctionPointer, njit
 
 from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
+from .buffer_points import add, dot, kernel_row, own_value, random_below
 from .maintenance import least_regret, trust
-from .points import add, dot, kernel_row, own_value, random_below
 
 STEP = float64(float64, float64, float64, float64, float64, float64)
 """``dual_step`` of a loss."""

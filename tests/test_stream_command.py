@@ -78,23 +78,26 @@ def test_a_stream_goes_on_from_a_model(table: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_stream_that_was_killed_and_resumed_ends_with_the_same_model(table: Path, tmp_path: Path) -> None:
-    options = ["--target", "y", "--budget", "30", "--json", "--checkpoint-interval", "0.05"]
-    start = time.perf_counter()
+    options = ["--target", "y", "--budget", "30", "--json", "--checkpoint-interval", "0.01"]
+    model, lines, rng = tmp_path / "m", table.read_text().splitlines(keepends=True), random.Random(0)
     run(table, "-m", tmp_path / "whole", *options)
-    whole, rng, kills = time.perf_counter() - start, random.Random(0), 0
-    for _ in range(4):
+    for cut in (300, 700):  # the pipe stays open, so that the command cannot be done before it is killed
+        before = model.stat().st_mtime_ns if model.exists() else 0
         process = subprocess.Popen(
-            [*COMMAND, str(table), "-m", str(tmp_path / "m"), *options, "--resume"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        time.sleep(rng.uniform(0.6, 1.0) * whole)
+            [*COMMAND, "-", "-m", str(model), *options, "--resume"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        assert process.stdin is not None
+        process.stdin.write("".join(lines[:cut]).encode())
+        process.stdin.flush()
+        while not model.exists() or model.stat().st_mtime_ns == before:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.1))
         process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-        if kills >= 2:
-            break
-    run(table, "-m", tmp_path / "m", *options, "--resume")
-    assert kills > 0
-    assert same(tmp_path / "whole", tmp_path / "m")
+        assert process.wait() == -signal.SIGKILL
+        process.stdin.close()
+    run(table, "-m", model, *options, "--resume")
+    assert same(tmp_path / "whole", model)
 
 
 def test_broken_lines_are_named_and_skipped_only_if_asked(tmp_path: Path) -> None:

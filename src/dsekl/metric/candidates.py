@@ -103,10 +103,16 @@ class Candidates:
         return min(losses, key=losses.__getitem__)
 
     def _heaviest(self, gamma: Floats, count: int) -> Floats:
-        """Return the weights of the features that have the largest shares of the typical distance, 0 for others."""
-        kept = np.zeros(len(gamma), dtype=bool)
-        kept[np.argsort(-gamma * self.deviation**2, kind="stable")[:count]] = True
-        return np.where(kept, gamma, 0.0)
+        """Return the weights of the columns that have the largest shares of the typical distance, 0 for others.
+
+        The features of one group are one column, of which two rows differ in two.
+        """
+        shares = gamma * self.deviation**2
+        groups = np.arange(len(gamma)) if self.data.groups is None else self.data.groups
+        of_column = np.zeros(groups.max() + 1)
+        np.maximum.at(of_column, groups, shares)
+        heaviest = np.argsort(-of_column, kind="stable")[:count]
+        return np.where(np.isin(groups, heaviest), gamma, 0.0)
 
     def _learner(self, number: int) -> Learner:
         return learner(self.data, self.splits[number], (self.seed, number))

@@ -84,9 +84,8 @@ def solve(machine: Machine, examples: Examples, run: Run) -> Fitted:
 
 def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) -> tuple[Fitted, Rows]:
     """Return the fit, and the rows trained on."""
-    deadline = run.budget.deadline(SOLVED_BY)
+    deadline, rng = run.budget.deadline(SOLVED_BY), np.random.default_rng(run.seed)
     course = Course(progress, foretold(machine, examples), deadline)
-    rng = np.random.default_rng(run.seed)
     examples, held_out = examples.split(run.stopping.validation_fraction, rng)
     if run.settled is None:
         run.settled = _settle(machine, examples.for_search(), run, rng, course)

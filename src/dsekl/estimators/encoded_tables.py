@@ -192,7 +192,10 @@ def _may_have_gaps(X: Any) -> bool:
     if not isinstance(X, np.ndarray | list | tuple) or (isinstance(X, np.ndarray) and mapping_of(X) is not None):
         return False
     try:
-        values = np.asarray(X) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else np.asarray(X, dtype=np.float64)
+        values = np.asarray(X)
+        if values.dtype.kind == "c":  # which is for the checks of numbers to refuse
+            return False
+        values = values if values.dtype.kind == "f" else values.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         return False  # scikit-learn has words for it
     with np.errstate(over="ignore", invalid="ignore"):

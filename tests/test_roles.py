@@ -31,7 +31,7 @@ def silent(report: Any) -> None:
 
 OTHER: dict[str, Any] = dict(
     kernel="matern32", gamma=2.0, C=3.0, solver=DoublyStochastic(40, 60), expansion="fixed_subset", max_epochs=3,
-    fit_intercept=True, trend=True,
+    fit_intercept=True, trend=True, categorical_features=None,
     max_seconds=1e4, tol=1e-9, early_stopping=True, validation_fraction=0.2, n_iter_no_change=3, n_jobs=2,
     random_state=1, verbose=False, warm_start=True, kernel_tol=1e-3, dtype="float32", memory_budget=128,
     checkpoint_interval=500.0, callbacks=[silent],

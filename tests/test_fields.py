@@ -48,7 +48,9 @@ def test_what_was_settled_and_the_monitor_come_back() -> None:
     generator = np.random.default_rng(0).bit_generator.state
     for gamma in (None, 0.5, np.array([1.0, 2.0])):
         knots = np.array([[0.3, 0.7], [0.1, 0.2]])
-        settled = Settled(gamma, 2.0, "learned", "rbf", "hinge", "ranked", knots, knots, True, False, randomness=generator)
+        settled = Settled(
+            gamma, 2.0, "learned", "rbf", "hinge", "ranked", knots, knots, True, False, randomness=generator
+        )
         read = from_values(Settled, to_values(settled), {"features": 2}, "what was settled")
         np.testing.assert_equal(to_values(read), to_values(settled))
     monitor = Monitor(history=[{"epoch": 1}], best_error=0.5, best_coef=np.ones((3, 1)), reason="tol")

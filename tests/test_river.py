@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -39,3 +41,18 @@ def _no_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_river_accepts(model: Any) -> None:
     for check in checks.yield_checks(model):
         check(model.clone())
+
+
+def test_a_model_refers_to_nothing_of_the_compiler() -> None:
+    """River counts memory by all that an object refers to; the compiler's own objects are the process's."""
+    model = KernelClassifier(seed=1)
+    for k in range(20):
+        model.learn_one({"a": float(k), "b": float(k % 3)}, k % 2 == 0)
+    seen: dict[int, object] = {}
+    pending: list[object] = [model]
+    while pending:
+        thing = pending.pop()
+        if id(thing) not in seen and not isinstance(thing, type | ModuleType | FunctionType):
+            seen[id(thing)] = thing
+            pending += gc.get_referents(thing)
+    assert not [thing for thing in seen.values() if type(thing).__module__.startswith(("numba", "llvmlite"))]

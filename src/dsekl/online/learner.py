@@ -9,6 +9,7 @@ The scales of columns and targets are those of the rows so far, taken anew whene
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -120,12 +121,18 @@ class Learner:
         return learner
 
     @cached_property
+    def _prepare(self) -> Callable[[], Prepared]:
+        """Give what is compiled. It is the process's, so it stands behind a function: walks over memory end there."""
+        prepared = Prepared(self.settings.compared, self.settings.ascent, self.settings.half_lives)
+        return lambda: prepared
+
+    @property
     def _prepared(self) -> Prepared:
-        return Prepared(self.settings.compared, self.settings.ascent, self.settings.half_lives)
+        return self._prepare()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what there is to pickle: addresses of compiled functions are those of one process."""
-        return {name: value for name, value in vars(self).items() if name not in ("_prepared", "_scale")}
+        return {name: value for name, value in vars(self).items() if name not in ("_prepare", "_scale")}
 
     @property
     def n_features(self) -> int:

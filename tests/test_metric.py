@@ -20,12 +20,15 @@ from sklearn.preprocessing import StandardScaler
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern
+from dsekl.metric.candidates import Candidates
+from dsekl.metric.data import Data
 from dsekl.metric.descent import Learner
 from dsekl.metric.neighbours import neighbour_loss
 from dsekl.metric.scales import deviations
 from dsekl.models import Examples, Machine, fit
+from dsekl.models.examples import absolute_errors
 from dsekl.rows import as_rows
-from dsekl.runs import Run
+from dsekl.runs import Run, Stages
 from dsekl.search import draw_regions, draw_splits
 from dsekl.workers import ALONE, Threads
 
@@ -350,3 +353,13 @@ def test_useless_columns_by_the_hundred_are_left_out() -> None:
     assert {0, 1, 2} <= set(np.flatnonzero(model.gamma_))
     assert np.count_nonzero(model.gamma_) <= 32
     assert model.score(X[1_000:], y[1_000:]) > 0.85
+
+
+def test_features_of_one_group_are_selected_together() -> None:
+    X = np.random.default_rng(0).standard_normal((50, 5))
+    groups = np.array([0, 1, 1, 1, 2])
+    data = Data(as_rows(X), X[:, :1], np.ones(50), absolute_errors, None, ALONE, groups=groups)
+    candidates = Candidates(data, [], np.ones(5), 0, Stages({}, None, lambda: None))
+    gamma = np.array([1.0, 3.0, 3.0, 3.0, 2.0])
+    np.testing.assert_array_equal(candidates._heaviest(gamma, 1), [0, 3, 3, 3, 0])
+    np.testing.assert_array_equal(candidates._heaviest(gamma, 2), [0, 3, 3, 3, 2])

@@ -135,3 +135,11 @@ def test_the_choices_of_the_command_are_those_of_the_library() -> None:
     for task, names in stream.LOSSES.items():
         for name in names:
             losses.resolve(name, task)
+
+
+def test_without_a_model_there_are_scores_alone(table: Path, tmp_path: Path) -> None:
+    figures = run(table, "--target", "y", "--budget", 30, "--json")
+    assert figures["rows"] == N
+    assert "model" not in figures
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
+    assert "give --model" in run(table, "--target", "y", "--resume", code=2)

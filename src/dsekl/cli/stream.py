@@ -64,10 +64,17 @@ Resume = Annotated[
 ]  # fmt: skip
 
 
+StreamModel = Annotated[
+    Path | None,
+    typer.Option("--model", "-m", help="The model file to write. Default: none, scores alone.",
+                 rich_help_panel=o.MODEL),
+]  # fmt: skip
+
+
 def stream(
     data: Source,
-    model: o.ModelOut,
     target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.", rich_help_panel=o.TABLE)],
+    model: StreamModel = None,
     task: o.TaskOption = None,
     ignore: o.Ignore = None,
     delimiter: Annotated[str, typer.Option(help="csv: one character.", rich_help_panel=o.TABLE)] = ",",
@@ -101,8 +108,8 @@ def stream(
     )  # fmt: skip
     o.check_choice("--kernel", kernel, KERNELS)
     o.check_choice("--maintenance", maintenance, WAYS)
-    earlier = model if resume and model.exists() else start
-    run = _Run.of(given, task, target, seed, earlier, goes_on=resume and model.exists())
+    goes_on = resume and model is not None and model.exists()
+    run = _Run.of(given, task, target, seed, model if goes_on else start, goes_on)
     run.model, run.interval, run.ignored = model, checkpoint_interval, {target, *(ignore or [])}
     run.skip_broken = skip_broken
     try:
@@ -114,14 +121,15 @@ def stream(
     except KeyboardInterrupt:
         if run.scores is not None:
             run.write()
-        printer.note(f"stopped; {model} holds the current model; go on with the same command and --resume")
+        if model is not None:
+            printer.note(f"stopped; {model} holds the current model; go on with the same command and --resume")
         raise typer.Exit(INTERRUPTED) from None
     if run.scores is None:
         raise DataFileError(data, "has no rows to learn from")
     run.write()
     if run.broken:
         printer.note(f"{run.broken:,} broken lines were left out; the first: {run.first_broken}")
-    figures = {**run.scores.figures(), **run.figures(), "model": str(model)}
+    figures = {**run.scores.figures(), **run.figures(), **({} if model is None else {"model": str(model)})}
     printer.result(figures, pairs("Stream", figures))
 
 
@@ -141,7 +149,7 @@ def _counted(rows: Iterator[StreamedRow]) -> Any:
 class _Run:
     """The machine, how far it has come, and how it did."""
 
-    model: Path
+    model: Path | None
     interval: float
     ignored: set[str]
     skip_broken: bool
@@ -231,17 +239,19 @@ class _Run:
         self.scores = Scores.new(self.task)
 
     def write(self) -> None:
-        """Write the model, and how far it has come."""
+        """Write the model, where it is wanted, and how far it has come."""
         from dsekl.online import stream_file
 
         assert self.scores is not None
+        self.written = time.monotonic()
+        if self.model is None:
+            return
         progress = {
             "target": self.target, "lines": max(self.lines, self.to_skip), "broken": self.broken,
             "scores": self.scores.to_dict(),
         }  # fmt: skip
         with naming(str(self.model)):
             stream_file.write(self.model, self.machine, self.settings, progress)
-        self.written = time.monotonic()
 
     def figures(self) -> dict[str, Any]:
         """Return what the machine has come to."""
@@ -251,15 +261,18 @@ class _Run:
 
 
 def _check(
-    data: Path, model: Path, start: Path | None, output: Path | None, resume: bool, force: bool, delimiter: str
+    data: Path, model: Path | None, start: Path | None, output: Path | None, resume: bool, force: bool, delimiter: str
 ) -> None:
     """Raise an error if a file cannot be written, or would be overwritten."""
     if resume and start is not None:
         raise UsageError("--resume goes on from --model; leave out --from")
+    if resume and model is None:
+        raise UsageError("--resume goes on from --model; give --model")
     if len(delimiter) != 1:
         raise UsageError(f"--delimiter {delimiter!r}: give one character")
     source = None if str(data) == STANDARD_INPUT else data
-    o.check_writable("--model", model, force or resume or (start is not None and start == model), inputs=(source,))
+    if model is not None:
+        o.check_writable("--model", model, force or resume or (start is not None and start == model), inputs=(source,))
     if output is not None:
         o.check_writable("--output", output, force=True, inputs=(source, model, start))
 

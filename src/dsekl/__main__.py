@@ -6,6 +6,7 @@ lines, and how Ctrl-C ends the process while the command line is loaded, which t
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
@@ -30,10 +31,26 @@ def main() -> NoReturn:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         run()
     except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
+        _leave(128 + signal.SIGINT)
+    except SystemExit as stop:
+        if isinstance(stop.code, int) and stop.code > 128:
+            _leave(stop.code)
+        raise
     finally:
         if heeds_ctrl_c:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process with the exit code of a signal, whatever Python makes of it.
+
+    Python 3.11 ends with SIGINT wherever an interrupt has once passed through code that was made from a text, as the
+    methods of dataclasses are while they are imported, although it was handled since.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _open_closed_streams() -> None:

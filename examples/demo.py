@@ -150,7 +150,7 @@ def draw_weights(ax, models):
 def main():
     began = perf_counter()
     print(
-        "dsekl: exact kernel machines. The first run compiles for about half a minute.\n",
+        "dsekl: exact kernel machines. The first run on a machine also compiles, for some seconds.\n",
         flush=True,
     )
     import plot_1_xor  # prints its own lines

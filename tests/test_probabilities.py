@@ -276,3 +276,9 @@ def test_a_fit_that_does_not_grow_has_no_newcomers() -> None:
         False,
     ]
     assert DSEKLClassifier(**GIVEN).fit(X, y).calibration_.n_rows == 300
+
+
+def test_a_constant_has_intervals_of_no_width() -> None:
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    model = DSEKLRegressor(random_state=0).fit(X, np.full(200, 7.0))
+    np.testing.assert_array_equal(model.predict_interval(X[:2]), np.full((2, 2), 7.0))

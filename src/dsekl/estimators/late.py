@@ -82,7 +82,7 @@ class MakingIntervals:
         unseen = _unseen(self.source, self.n_jobs)
         square = None if self.support is None else self.model.gram.square()
         terms = np.full(len(unseen), -1)
-        if self.support is not None:
+        if self.support is not None and len(self.support):  # a constant has no terms
             order = np.argsort(self.support)
             found = np.searchsorted(self.support[order], unseen.places).clip(max=len(order) - 1)
             terms = np.where(self.support[order][found] == unseen.places, order[found], -1)

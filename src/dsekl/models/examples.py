@@ -58,10 +58,6 @@ class Examples:
         """Return some of the examples."""
         return self._reordered(indices, self.rows.take(indices))
 
-    def plain(self) -> Examples:
-        """Return the examples without a measure of errors of their own, which nothing but validation needs."""
-        return replace(self, errors=absolute_errors)
-
     def in_order(self, order: NDArray[np.intp]) -> Examples:
         """Return targets, weights and places in the order of a gram's rows; the rows themselves stay where they are."""
         return self._reordered(order, self.rows)
@@ -92,6 +88,10 @@ class Examples:
         weights = np.where(copies, np.add.reduceat(ordered.weights, starts)[group], ordered.weights)
         kept = np.flatnonzero(~(repeats & copies))
         return ordered if len(kept) == len(self) else replace(ordered, weights=weights).take(kept)
+
+    def for_cross_fits(self) -> Examples:
+        """Return the examples in an order of their own, without a measure of errors, which only validation needs."""
+        return replace(self, errors=absolute_errors).for_search(sparse=True)
 
     def split(self, fraction: float | None, rng: np.random.Generator) -> tuple[Examples, Examples | None]:
         """Return the examples to train on, and those to hold out: a share of them, a number of them, or none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,14 +106,12 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
     if held_out is not None:
         monitor.validation = _validation(problem.gram.at(held_out.rows), held_out)
 
+    later = cache(lambda: CrossFit(solve, machine, counted.for_cross_fits(), settled, run.seed, run.stopping))
+
     def unseen(model: Model) -> Unseen | CrossFit:
         if held_out is not None:
             return _predicted(model, held_out, machine, run)
-        return (
-            _newcomers(state, examples)
-            or settled.unseen
-            or CrossFit(solve, machine, counted.plain().for_search(sparse=True), settled, run.seed, run.stopping)
-        )
+        return _newcomers(state, examples) or settled.unseen or later()
 
     def fitted() -> Fitted:
         best, own_rows = monitor.best_coef, machine.all_points

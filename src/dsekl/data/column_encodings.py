@@ -39,15 +39,11 @@ LARGEST = 1e150
 """Squares of larger numbers overflow."""
 
 
-@dataclass(frozen=True)
-class NumericColumn:
-    """A numeric column: ``(value - centre) / scale``, and a missing-value indicator if ``missing``."""
+class OneNumber:
+    """A column that becomes one number, and an indicator of gaps where there were ``missing`` values."""
 
     name: str
-    fill: float
     missing: bool
-    centre: float
-    scale: float
 
     @property
     def features(self) -> list[str]:
@@ -57,6 +53,17 @@ class NumericColumn:
     def groups(self) -> list[int]:
         """Which features share a weight: none."""
         return [0, 1] if self.missing else [0]
+
+
+@dataclass(frozen=True)
+class NumericColumn(OneNumber):
+    """A numeric column: ``(value - centre) / scale``, and a missing-value indicator if ``missing``."""
+
+    name: str
+    fill: float
+    missing: bool
+    centre: float
+    scale: float
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
@@ -121,7 +128,7 @@ class CategoricalColumn:
 
 
 @dataclass(frozen=True)
-class OrderedColumn:
+class OrderedColumn(OneNumber):
     """An ordered category: the place of its level from 0 to 1, and an indicator of missing values if ``missing``.
 
     A missing or unknown level is in the middle.
@@ -130,15 +137,6 @@ class OrderedColumn:
     name: str
     levels: list[str]
     missing: bool
-
-    @property
-    def features(self) -> list[str]:
-        return [self.name, f"{self.name} missing"] if self.missing else [self.name]
-
-    @property
-    def groups(self) -> list[int]:
-        """Which features share a weight: none."""
-        return [0, 1] if self.missing else [0]
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""

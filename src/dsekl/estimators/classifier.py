@@ -17,7 +17,7 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import decisions, wrong
+from .labels import DecisionMixin, wrong
 from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 
@@ -36,7 +36,7 @@ def _knows_probabilities(estimator: DSEKLClassifier) -> bool:
 
 
 @with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT))
-class DSEKLClassifier(ClassifierMixin, KernelEstimator):
+class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
     ``f(x) = sum_j k(x, x_j) dual_coef_j + intercept_ + <trend_, x>`` over all training points x_j; the class is the
@@ -218,16 +218,6 @@ class DSEKLClassifier(ClassifierMixin, KernelEstimator):
         examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
         self._train(loss, examples, labels, sample_weight)
         return self
-
-    def decision_function(self, X: inputs.MatrixLike) -> Floats:
-        """Return f: shape (n_queries,) for two classes, positive for the second; (n_queries, n_classes) for more."""
-        f = self._evaluate(X)
-        return f[:, 0] if f.shape[1] == 1 else f
-
-    def predict(self, X: inputs.MatrixLike) -> NDArray[Any]:
-        """Return the label of each row."""
-        f = self._evaluate(X)
-        return np.asarray(self.classes_[decisions(f)])
 
     @available_if(_knows_probabilities)
     def predict_proba(self, X: inputs.MatrixLike) -> Floats:

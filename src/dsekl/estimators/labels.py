@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,3 +18,25 @@ def decisions(f: Floats) -> NDArray[np.intp]:
 def wrong(targets: Floats, f: Floats) -> Floats:
     """Return 1 for each row with the wrong label, 0 for the others."""
     return np.asarray(decisions(f) != decisions(targets), dtype=np.float64)
+
+
+class HasClasses(Protocol):
+    """A fitted classifier, as far as decisions need it."""
+
+    classes_: NDArray[Any]
+
+    def _evaluate(self, X: Any) -> Floats: ...
+
+
+class DecisionMixin:
+    """``decision_function`` and ``predict`` of a classifier that evaluates f."""
+
+    def decision_function(self: HasClasses, X: Any) -> Floats:
+        """Return f: shape (n_queries,) for two classes, positive for the second; (n_queries, n_classes) for more."""
+        f = self._evaluate(X)
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def predict(self: HasClasses, X: Any) -> NDArray[Any]:
+        """Return the label of each row."""
+        f = self._evaluate(X)  # which says so where nothing is fitted
+        return np.asarray(self.classes_[decisions(f)])

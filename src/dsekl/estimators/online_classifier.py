@@ -15,7 +15,7 @@ from dsekl import losses
 
 from . import inputs
 from .classifier import targets_of
-from .labels import decisions
+from .labels import DecisionMixin
 from .online import Floats, OnlineEstimator, parameters
 from .parameters import with_parameters
 
@@ -27,7 +27,7 @@ def _gives_probabilities(estimator: OnlineDSEKLClassifier) -> bool:
 
 
 @with_parameters(parameters())
-class OnlineDSEKLClassifier(ClassifierMixin, OnlineEstimator):
+class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
     """A kernel classifier that learns one row at a time, keeps a bounded number of points, and forgets.
 
     A row that violates its condition enters with the exact dual step of its loss, and ``n_cols`` random points of the
@@ -164,16 +164,6 @@ class OnlineDSEKLClassifier(ClassifierMixin, OnlineEstimator):
                 "call to partial_fit; nothing was learned from this batch. Give all classes in the first call."
             )
         self.learner_.learn(rows, targets_of(codes, len(self.classes_)), weights, codes.astype(np.int64))
-
-    def decision_function(self, X: inputs.MatrixLike) -> Floats:
-        """Return f: shape (n_queries,) for two classes, positive for the second; (n_queries, n_classes) for more."""
-        f = self._evaluate(X)
-        return f[:, 0] if f.shape[1] == 1 else f
-
-    def predict(self, X: inputs.MatrixLike) -> NDArray[Any]:
-        """Return the label of each row."""
-        f = self._evaluate(X)
-        return np.asarray(self.classes_[decisions(f)])
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: inputs.MatrixLike) -> Floats:

@@ -148,7 +148,8 @@ def _attach_fitted(estimator: BaseEstimator, encoder: TableEncoder, names: Seque
         raise ValueError(f"an encoder of {encoder.n_features} features does not fit {estimator.n_features_in_}")
     of_features = vars(estimator).pop("feature_importances_", None)
     attach(estimator, encoder, names)
-    vars(estimator).update(estimator._importances(of_features))
+    if of_features is not None:
+        vars(estimator).update(estimator._importances(of_features))
 
 
 def attach(estimator: BaseEstimator, encoder: TableEncoder, names: Sequence[str] | None) -> None:

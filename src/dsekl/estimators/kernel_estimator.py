@@ -33,6 +33,7 @@ from dsekl.workers import Threads
 
 from . import inputs, saving
 from .callbacks import Listeners, WithCallbacks
+from .compacting import check_tolerance
 from .fitted import ATTRIBUTES
 from .labels import decisions
 from .late import Late
@@ -298,8 +299,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         X : further rows at which the bound must hold; give the training rows, or it holds at the support vectors alone
         """
         check_is_fitted(self)
-        if not (isinstance(tolerance, int | float) and 0 < tolerance < np.inf):
-            raise ValueError(f"tolerance={tolerance!r} must be a positive number: the greatest change of f, e.g. 0.05")
+        check_tolerance(tolerance)
         rows = None if X is None else inputs.query_rows(self, self.model_.gram.kernel, X)
         workers, budget = Threads.of(self.n_jobs), self.memory_budget * MEGABYTE
         found = compact(

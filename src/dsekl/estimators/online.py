@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dsekl import kernels, losses
 from dsekl.kernels import Pairwise, VectorKernel
 from dsekl.losses import Loss
+from dsekl.models.compaction import compact
 from dsekl.online import Learner, Settings
 from dsekl.online.large import LargeLearner
 from dsekl.online.learner import MOST_BUDGET
 from dsekl.online.maintenance import WAYS
+from dsekl.online.restricted import restricted
+from dsekl.rows import ArrayRows
 from dsekl.runs.role import Role
 
-from . import inputs
+from . import encoded_tables, inputs
+from .compacting import check_tolerance, model_of
+from .labels import decisions
 from .parameters import ANYTHING, COUNT, Parameter
 
 Floats = NDArray[np.float64]
@@ -51,6 +57,7 @@ class OnlineEstimator(BaseEstimator):
     _roles: ClassVar[dict[str, Role]]
     _task: ClassVar[str]
     learner_: Learner | LargeLearner
+    compaction_: dict[str, Any]
 
     def _settings(self) -> Settings:
         kernel = self._resolved_kernel()
@@ -82,15 +89,25 @@ class OnlineEstimator(BaseEstimator):
         values = np.asarray(gamma, dtype=np.float64)
         if values.ndim > 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values > 0).any()):
             raise ValueError(f"gamma={gamma!r:.60} must be positive and finite, e.g. 1.0; 'auto' learns it")
-        if values.ndim == 1 and len(values) != self.n_features_in_:
+        if values.ndim == 1 and len(values) != self._n_columns:
             raise ValueError(
-                f"gamma has {len(values)} numbers; give one, or one for each of {self.n_features_in_} features"
+                f"gamma has {len(values)} numbers; give one, or one for each of {self._n_columns} features"
             )
         return float(values) if values.ndim == 0 else values
 
+    @property
+    def _n_columns(self) -> int:
+        """How many numbers a row is for the kernel."""
+        encoder = vars(self).get("encoder_")
+        return int(self.n_features_in_ if encoder is None else encoder.n_features)
+
     def _rows(self, X: inputs.MatrixLike, reset: bool) -> Floats:
         """Return X as checked numbers; the first rows decide on the columns."""
-        found = validate_data(self, X, dtype=np.float64, reset=reset)
+        if reset:
+            self.__dict__.pop("encoder_", None)
+        found = encoded_tables.encoded(self, X)  # of a batch model that went online
+        if found is None:
+            found = validate_data(self, X, dtype=np.float64, reset=reset)
         inputs.refuse_unusable(self, self._resolved_kernel(), found)
         return np.ascontiguousarray(found)
 
@@ -137,12 +154,34 @@ class OnlineEstimator(BaseEstimator):
     @property
     def gamma_(self) -> Floats:
         """The gamma of each feature, as it stands."""
-        return self._fitted("gamma_").gamma
+        return self._fitted("gamma_").settled().gamma
 
     def _fitted(self, name: str) -> Learner | LargeLearner:
         if not self._begun:
             raise AttributeError(f"{type(self).__name__} has no {name} before partial_fit or fit")
         return self.learner_
+
+    def compact(self, tolerance: float, X: inputs.MatrixLike | None = None) -> Self:
+        """Return a copy with fewer points whose f differs by at most ``tolerance`` at the points it had.
+
+        It goes on from there. What it cost is in its ``compaction_``, as in ``DSEKLClassifier.compact``.
+
+        Parameters
+        ----------
+        tolerance : float, the greatest change of f
+        X : further rows at which the bound must hold
+        """
+        check_is_fitted(self, "learner_")
+        check_tolerance(tolerance)
+        learner = self.learner_.settled()
+        rows = None if X is None else ArrayRows(learner.columns(self._rows(X, reset=False)))
+        model, places = model_of(learner, self._resolved_kernel())
+        found = compact(model, tolerance, rows, decide=decisions if self._task == "classification" else None)
+        assert found is not None  # the kernel between points is known
+        smaller = copy.copy(self)
+        smaller.learner_ = restricted(learner, places[found.kept], found.model.coef)
+        smaller.compaction_ = found.cost
+        return smaller
 
     def save(
         self,

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_consistent_length
 from dsekl import losses
 
 from . import inputs
-from .classifier import targets_of
+from .classifier import DSEKLClassifier, targets_of
+from .going_online import went_online
 from .labels import DecisionMixin
 from .online import Floats, OnlineEstimator, parameters
 from .parameters import with_parameters
@@ -86,6 +87,22 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
     """
 
     _task = "classification"
+
+    @classmethod
+    def from_model(cls, model: DSEKLClassifier, *, budget: int = 500, **parameters: Any) -> Self:
+        """Return an online classifier that predicts what a fitted batch model does, and learns on.
+
+        It has the model's kernel, gamma, loss, C, points and coefficients; its intercept, trend and the scales of its
+        columns stay as they are. A model of more points than the budget is compacted to it first: points are merged,
+        and the coefficients of those left are the nearest to the model's f.
+
+        Parameters
+        ----------
+        model : DSEKLClassifier, fitted on rows of numbers or on a frame
+        budget : int, default=500
+        parameters : maintenance, half_life, n_cols and random_state
+        """
+        return went_online(cls, model, DSEKLClassifier, budget, parameters)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

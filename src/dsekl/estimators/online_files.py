@@ -15,8 +15,10 @@ from dsekl.online.learner import MOST_BUDGET
 from dsekl.online.online_state import learner_of, learner_values
 from dsekl.persistence import Location, decoded, encoded
 from dsekl.runs.fields import checked
+from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite, Range
 
+from . import encoded_tables
 from .fitted import LABELS, checked_labels
 from .loaded_parameters import check_object
 from .online import OnlineEstimator
@@ -33,6 +35,8 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 """What each class has beside its learner."""
 
+OPTIONAL: dict[str, Any] = {"compaction_": dict[str, Figure]}
+
 
 def save(
     estimator: OnlineEstimator, path: Location, table: dict[str, Any] | None, provenance: dict[str, Any] | None
@@ -46,14 +50,17 @@ def save(
     arrays: dict[str, Any] = {}
     own, owner, names = vars(estimator), type(estimator).__name__, vars(estimator).get("feature_names_in_")
     given = estimator.get_params(deep=False)
-    fitted = {"n_features_in_": estimator.n_features_in_, **{name: own[name] for name in ATTRIBUTES[owner]}}
+    encoder = own.get("encoder_")
+    fitted = {"n_features_in_": estimator._n_columns, **{name: own[name] for name in ATTRIBUTES[owner]}}
+    fitted.update({name: own[name] for name in OPTIONAL if name in own})
     persistence.write(
         path,
         {
             "kind": "model",
             **persistence.about(owner, provenance),
             "parameters": encoded(given, "parameters", arrays, SETTINGS),
-            "feature_names": None if names is None else names.tolist(),
+            "feature_names": None if names is None or encoder is not None else names.tolist(),
+            "columns": None if encoder is None else encoded_tables.to_dict(estimator),
             "fitted": encoded(fitted, "fitted", arrays, SETTINGS),
             "basis": encoded(_values(estimator.learner_), "basis", arrays, SETTINGS),
             "own_kernel": None,
@@ -74,13 +81,13 @@ def build(header: dict[str, Any], arrays: dict[str, Any]) -> OnlineEstimator:
     estimator._validate_params()
     fitted = decoded(header["fitted"], arrays, SETTINGS)
     wanted = ATTRIBUTES[kind.__name__]
-    if set(fitted) != {"n_features_in_", *wanted}:
+    if set(fitted) - set(OPTIONAL) != {"n_features_in_", *wanted}:
         raise ValueError(f"its fitted attributes are {sorted(fitted)}, not those of a {kind.__name__}")
     n_features = checked(Annotated[int, Range(1, most=2**31)], fitted["n_features_in_"], {}, "n_features_in_")
     estimator.n_features_in_ = n_features
     basis = decoded(header["basis"], arrays, SETTINGS)
     n_outputs = len(basis["unit"])
-    for name, hint in wanted.items():
+    for name, hint in {**wanted, **{name: OPTIONAL[name] for name in OPTIONAL if name in fitted}}.items():
         value = fitted[name] if name == LABELS else checked(hint, fitted[name], {}, name)
         estimator.__dict__[name] = checked_labels(value, n_outputs) if name == LABELS else value
     names = checked(list[str] | None, header["feature_names"], {}, "feature_names")
@@ -94,6 +101,8 @@ def build(header: dict[str, Any], arrays: dict[str, Any]) -> OnlineEstimator:
     resolved.kernel.profile()  # refuses bad parameters
     kind_of = large_of if resolved.budget > MOST_BUDGET else learner_of
     estimator.learner_ = kind_of(resolved, n_features, n_outputs, basis)
+    if header.get("columns") is not None:
+        encoded_tables.attach_dict(estimator, header["columns"])
     return estimator
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,11 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .docstrings import with_parameters_of
+from .going_online import went_online
 from .online import Floats, OnlineEstimator, parameters
 from .online_classifier import OnlineDSEKLClassifier
 from .parameters import ANYTHING, Parameter, with_parameters
+from .regressor import DSEKLRegressor
 
 LOSS = Parameter("squared", Role.PROBLEM, ANYTHING)
 C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither")])
@@ -53,10 +55,29 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
 
     _task = "regression"
 
+    @classmethod
+    def from_model(cls, model: DSEKLRegressor, *, budget: int = 500, **parameters: Any) -> Self:
+        """Return an online regressor that predicts what a fitted batch model does, and learns on.
+
+        It has the model's kernel, gamma, loss, C, points and coefficients; its intercept, trend and the scales of its
+        columns stay as they are. A model of more points than the budget is compacted to it first: points are merged,
+        and the coefficients of those left are the nearest to the model's f.
+
+        Parameters
+        ----------
+        model : DSEKLRegressor, fitted on rows of numbers or on a frame
+        budget : int, default=500
+        parameters : maintenance, half_life, n_cols and random_state
+        """
+        found = went_online(cls, model, DSEKLRegressor, budget, parameters)
+        found._one_target = np.ndim(model.intercept_) == 0
+        return found
+
     @property
     def intercept_(self) -> Floats:
         """What is added to the sum over points."""
-        return self._fitted("intercept_").intercept
+        learner = self._fitted("intercept_").settled()
+        return learner.intercept if learner.beside is None else learner.intercept + learner.beside.intercept
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

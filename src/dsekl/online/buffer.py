@@ -54,7 +54,7 @@ class Buffer(NamedTuple):
     def empty(n_features: int, n_outputs: int, n_machines: int, budget: int, seed: int) -> Buffer:
         """Return a buffer without points."""
         capacity = budget + 1
-        n_lines = 3 * n_outputs * n_machines + n_outputs + n_machines + SCRATCH + N_SCRATCH
+        n_lines = 3 * n_outputs * n_machines + 2 * n_outputs + n_machines + SCRATCH + N_SCRATCH
         machines = np.zeros((3, n_machines))
         machines[FACTOR] = 1.0
         return Buffer(
@@ -88,6 +88,8 @@ class Parts(NamedTuple):
     mass: Floats
     """The weight of all rows that a point stands for, which bounds its coefficients."""
     rest: Floats
+    beside: Floats
+    """What a batch model that went online adds to f at the points, beside the sum over them; else 0."""
 
 
 @part()
@@ -95,8 +97,8 @@ def split(b: Any) -> Any:
     """Return the lines of a buffer by their meaning."""
     outputs, machines = b.outputs, b.machines.shape[1]
     each = outputs * machines
-    masses = 3 * each + outputs
+    own, masses = 3 * each + outputs, 3 * each + 2 * outputs
     return (
-        b.lines[:each], b.lines[each : 2 * each], b.lines[2 * each : 3 * each], b.lines[3 * each : masses],
-        b.lines[masses : masses + machines], b.lines[masses + machines :],
+        b.lines[:each], b.lines[each : 2 * each], b.lines[2 * each : 3 * each], b.lines[3 * each : own],
+        b.lines[masses : masses + machines], b.lines[masses + machines :], b.lines[own:masses],
     )  # fmt: skip

@@ -12,6 +12,7 @@ from scipy.special import expit
 from dsekl.losses import Logistic
 
 from .buffer import Floats
+from .growth import add_output, widen
 from .learner import Learner, Settings
 from .slots import Slots
 
@@ -41,7 +42,7 @@ class DictMachine:
             target = self._targets(code)
         if self.learner is None:
             self.learner = Learner.start(self.settings, row.shape[1], target.shape[1], self.seed)
-        self.learner.widen(row.shape[1])
+        widen(self.learner, row.shape[1])
         self.learner.learn(row, target, np.array([float(weight)]), np.array([code], dtype=np.int64))
 
     def _code(self, label: Hashable) -> int:
@@ -49,7 +50,7 @@ class DictMachine:
         if label not in self.codes:
             self.codes[label] = len(self.codes)
             if len(self.codes) > 2 and self.learner is not None:
-                self.learner.add_output()
+                add_output(self.learner)
         return self.codes[label]
 
     def _targets(self, code: int) -> Floats:

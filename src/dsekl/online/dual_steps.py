@@ -75,18 +75,21 @@ class Rows(NamedTuple):
     targets: Floats
     weights: Floats
     labels: NDArray[np.int64]
+    beside: Floats
+    """What stands beside the sum over points, (n, n_outputs)."""
 
 
 @part()
 def step_at(b: Any, n: int, j: int, a: Any) -> None:
     """Let point j take the exact step of each of its coefficients."""
-    coef, f, _, targets, mass, _ = split(b)
+    coef, f, _, targets, mass, _, beside = split(b)
     for g in range(coef.shape[0]):
         m = g // b.outputs
+        o = g - m * b.outputs
         factor, own = b.machines[FACTOR, m], b.kernel[j, j]
         old = factor * coef[g, j]
         bound = a.C * factor * mass[m, j]
-        new = a.step(targets[g - m * b.outputs, j], old, factor * f[g, j], own, bound, a.shape)
+        new = a.step(targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
         if abs(new - old) * own > SMALL:
             change = (new - old) / factor
             coef[g, j] += change
@@ -96,7 +99,7 @@ def step_at(b: Any, n: int, j: int, a: Any) -> None:
 @part()
 def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None:
     """Put row r into the buffer, with coefficients ``start``; ``row`` has its kernel values, its own the last."""
-    coef, f, average, targets, mass, rest = split(b)
+    coef, f, average, targets, mass, rest, beside = split(b)
     n = np.int64(b.counts[SIZE])
     for k in range(b.points.shape[0]):
         b.points[k, n] = rows.points[r, k]
@@ -111,6 +114,7 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
         add(f[g], row, n + 1, stored)
     for o in range(b.outputs):
         targets[o, n] = rows.targets[r, o]
+        beside[o, n] = rows.beside[r, o]
     for m in range(mass.shape[0]):
         mass[m, n] = rows.weights[r] / b.machines[FACTOR, m]
     rest[LABEL, n] = rows.labels[r]
@@ -119,13 +123,14 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
 
 
 @part()
-def predict(b: Any, n: int, row: Any, lines: Any) -> None:
+def predict(b: Any, n: int, row: Any, beside: Any, lines: Any) -> None:
     """Put what each machine predicts into ``lines``, and behind that what their averages do."""
-    coef, _, average, _, _, _ = split(b)
+    coef, _, average, _, _, _, _ = split(b)
     for g in range(coef.shape[0]):
         factor = b.machines[FACTOR, g // b.outputs]
-        lines[g] = factor * dot(coef[g], row, n)
-        lines[coef.shape[0] + g] = factor * dot(average[g], row, n)
+        own = beside[g % b.outputs]
+        lines[g] = factor * dot(coef[g], row, n) + own
+        lines[coef.shape[0] + g] = factor * dot(average[g], row, n) + own
 
 
 @part()
@@ -195,8 +200,9 @@ def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any,
     coef, enters = split(b)[0], False
     for g in range(coef.shape[0]):
         m = g // b.outputs
-        f = b.machines[FACTOR, m] * dot(coef[g], row, n)
-        start[g] = a.step(rows.targets[r, g - m * b.outputs], 0.0, f, own, a.C * rows.weights[r], a.shape)
+        o = g - m * b.outputs
+        f = b.machines[FACTOR, m] * dot(coef[g], row, n) + rows.beside[r, o]
+        start[g] = a.step(rows.targets[r, o], 0.0, f, own, a.C * rows.weights[r], a.shape)
         enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
     return enters
 
@@ -204,7 +210,7 @@ def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any,
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out: Any) -> None:
     """Learn from rows in order; ``out`` (n, n_outputs) is what each was predicted to be before."""
-    coef, _, average, _, _, rest = split(b)
+    coef, _, average, _, _, rest, _ = split(b)
     row = rest[SCRATCH]
     predicted, start = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0])
     for r in range(rows.points.shape[0]):
@@ -212,7 +218,7 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
         kernel_row(b.points, n, rows.points[r], compared.pairwise, compared.profile, compared.params, row)
         own = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
         row[n] = own
-        predict(b, n, row, predicted)
+        predict(b, n, row, rows.beside[r], predicted)
         combine(b, predicted, out[r])
         if rows.weights[r] == 0.0:
             continue
@@ -238,7 +244,7 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
 def sweep(b: Any, a: Any, times: int) -> None:
     """Let every point of the buffer take its steps, so many times over; the average starts anew from there."""
     n = np.int64(b.counts[SIZE])
-    coef, _, average, _, _, _ = split(b)
+    coef, average = split(b)[0], split(b)[2]
     for j in range(n):
         refresh(b, n, j)
     for _ in range(times):
@@ -261,11 +267,11 @@ def gram(b: Any, compared: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def evaluate(b: Any, points: Any, compared: Any, out: Any) -> None:
-    """Predict points (n, n_features); ``out`` is (n, n_outputs)."""
+def evaluate(b: Any, points: Any, beside: Any, compared: Any, out: Any) -> None:
+    """Predict points (n, n_features); ``beside`` and ``out`` are (n, n_outputs)."""
     n = np.int64(b.counts[SIZE])
     row, predicted = np.empty(b.kernel.shape[0]), np.empty(2 * b.machines.shape[1] * b.outputs)
     for r in range(points.shape[0]):
         kernel_row(b.points, n, points[r], compared.pairwise, compared.profile, compared.params, row)
-        predict(b, n, row, predicted)
+        predict(b, n, row, beside[r], predicted)
         combine(b, predicted, out[r])

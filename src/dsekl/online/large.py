@@ -30,6 +30,7 @@ from dsekl.rows import ArrayRows
 from dsekl.solvers.dual.block import descend
 from dsekl.workers import ALONE
 
+from .beside import Beside
 from .buffer import Floats
 from .learner import Settings
 from .moments import Moments, observe
@@ -100,6 +101,8 @@ class LargeLearner:
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0
+    beside: Beside | None = None
+    """Of a batch model that went online: then all scales stay as they were there."""
     _settled: LargeLearner | None = field(default=None, repr=False)
 
     @staticmethod
@@ -126,7 +129,7 @@ class LargeLearner:
 
     @property
     def n_points(self) -> int:
-        return len(self._view().coef)
+        return len(self.settled().coef)
 
     @property
     def progressive_loss(self) -> float:
@@ -138,11 +141,23 @@ class LargeLearner:
         self._settled = None
         self.n_seen += len(X)
         counted = sample_weight > 0
-        coming = self.waiting.with_more(Batch(X, Y, sample_weight, labels.astype(np.int64)).at(counted))
+        rows = Batch(self.columns(X), Y, sample_weight, labels.astype(np.int64))
+        coming = self.waiting.with_more(rows.at(counted))
         while len(coming) >= BATCH:
             self._learn_batch(coming.at(slice(BATCH)))
             coming = coming.at(slice(BATCH, None))
         self.waiting = coming
+
+    def columns(self, X: Floats) -> Floats:
+        """Return rows on the scale on which the kernel sees their columns."""
+        return X if self.beside is None else self.beside.columns(X)
+
+    def take_over(self, points: Batch, coef: Floats) -> None:
+        """Begin with points and their coefficients, in units of the spread."""
+        order = self._gram(points.rows).order
+        places = np.arange(len(coef)) if order is None else order
+        self.points, self.coef = points.at(places), coef[places]
+        self._shrink()
 
     def settle(self) -> None:
         """Learn from the rows that wait."""
@@ -151,8 +166,8 @@ class LargeLearner:
             self.waiting = self.waiting.at(slice(0))
             self._settled = None
 
-    def _view(self) -> LargeLearner:
-        """Return the machine as if it had learned from the rows that wait."""
+    def settled(self) -> LargeLearner:
+        """Return the machine after all rows so far, those that wait as well."""
         if not len(self.waiting):
             return self
         if self._settled is None:
@@ -217,7 +232,7 @@ class LargeLearner:
         rng = np.random.default_rng([self.seed, self.n_seen, len(self.coef)])
         first = int(rng.integers(0, max(1, len(self.coef) - BATCH + 1)))
         part = slice(first, first + BATCH)
-        f = built.product(part, slice(None), self.coef)
+        f = built.product(part, slice(None), self.coef) + self._beside(self.points.rows[part])
         new = self.coef.copy()
         new[part] = self._stepped(built, part, self.points.at(part), self.coef[part], f)
         kept = np.asarray(new.any(axis=1))
@@ -274,10 +289,17 @@ class LargeLearner:
     def _predicted(self, rows: Floats) -> Floats:
         """Return f in units of the spread."""
         if not len(self.coef):
-            return np.zeros((len(rows), self.n_outputs))
+            return self._beside(rows)
         built = self._gram(self.points.rows)
         coef = self.coef if built.order is None else self.coef[built.order]
-        return built.at(ArrayRows(np.ascontiguousarray(rows))).product(slice(None), slice(None), coef)
+        f = built.at(ArrayRows(np.ascontiguousarray(rows))).product(slice(None), slice(None), coef)
+        return f + self._beside(rows)
+
+    def _beside(self, rows: Floats) -> Floats:
+        """Return what stands beside the sum over points, in units of the spread."""
+        if self.beside is None:
+            return np.zeros((len(rows), self.n_outputs))
+        return self.beside.at(rows) / self.unit
 
     def _set_scales(self, early: Batch) -> None:
         """Take gamma, and the unit of real targets, from the rows so far."""
@@ -314,14 +336,14 @@ class LargeLearner:
 
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
-        view = self._view()
-        return np.asarray(view._predicted(X) * view.unit + view.intercept)
+        view = self.settled()
+        return np.asarray(view._predicted(self.columns(X)) * view.unit + view.intercept)
 
     def support_vectors(self) -> Floats:
         """Return the points of the buffer as rows."""
-        return self._view().points.rows
+        return self.settled().points.rows
 
     def dual_coef(self) -> Floats:
         """Return the coefficients that predict, (n_points, n_outputs), in the user's units."""
-        view = self._view()
+        view = self.settled()
         return np.asarray(view.coef * view.unit)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dsekl.runs.fields import from_values, to_values
 from dsekl.solvers.state import Count, Finite, Floats, Form, NotNegative, can_be_squared
 
+from .beside_state import SavedBeside, beside_of, saved_beside
 from .large import BATCH, EARLY, Batch, LargeLearner
 from .learner import Settings
 from .moments import Moments
@@ -52,6 +53,7 @@ class SavedLarge:
     n_seen: Count
     weight: NotNegative
     loss_sum: Finite
+    beside: SavedBeside | None
 
 
 def large_values(learner: LargeLearner) -> dict[str, Any]:
@@ -66,6 +68,7 @@ def large_values(learner: LargeLearner) -> dict[str, Any]:
             learner.seed, saved(learner.points), learner.coef, saved(learner.waiting), early,
             np.stack(learner.features), learner.gamma,
             learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum,
+            saved_beside(learner.beside),
         )
     )  # fmt: skip
 
@@ -83,4 +86,5 @@ def large_of(settings: Settings, n_features: int, n_outputs: int, values: Mappin
         settings, saved.seed, points, saved.coef, saved.waiting.batch(BATCH - 1),
         None if saved.early is None else saved.early.batch(EARLY), Moments(*saved.features.copy()), saved.gamma,
         saved.intercept, saved.unit, saved.n_seen, saved.weight, saved.loss_sum,
+        beside_of(saved.beside, n_features),
     )  # fmt: skip

@@ -22,6 +22,7 @@ from dsekl.kernels import RBF, Pairwise, VectorKernel
 from dsekl.losses import Loss, Quantile
 
 from . import dual_steps, weights
+from .beside import Beside
 from .buffer import FACTOR, REGRET, Buffer, Floats
 from .buffer_points import PAIRWISE
 from .dual_steps import STEP, Ascent, Compared, Rows
@@ -104,6 +105,8 @@ class Learner:
     loss_sum: float = 0.0
     early: EarlyRows | None = None
     """The rows that came first, until weights have been learned from them for the last time."""
+    beside: Beside | None = None
+    """Of a batch model that went online: then all scales stay as they were there."""
 
     @staticmethod
     def start(settings: Settings, n_features: int, n_outputs: int, seed: int) -> Learner:
@@ -114,7 +117,7 @@ class Learner:
             Moments.of(n_features), Moments.of(n_outputs), np.zeros(n_features), np.ones(n_features),
             np.zeros(n_features, dtype=bool), np.zeros(n_outputs), np.ones(n_outputs),
         )  # fmt: skip
-        learner.gamma = learner._gamma_now()
+        learner.gamma = learner.gamma_now()
         if learner._learns_weights:
             most = min(LEARNED_AT[-1], max(LEARNED_AT[0], MOST_EARLY // n_features))
             learner.early = EarlyRows.none(n_features, n_outputs, most)
@@ -127,7 +130,7 @@ class Learner:
         return lambda: prepared
 
     @property
-    def _prepared(self) -> Prepared:
+    def prepared(self) -> Prepared:
         return self._prepare()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,14 +158,30 @@ class Learner:
     def _scale(self) -> Floats:
         return np.asarray(self.gamma**self.settings.kernel.gamma_power)
 
-    def _points(self, X: Floats) -> Floats:
+    def forget_scale(self) -> None:
+        """Have the scale of points computed anew, since gamma has changed."""
+        vars(self).pop("_scale", None)
+
+    def columns(self, X: Floats) -> Floats:
+        """Return rows on the scale on which the kernel sees their columns."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        return X if self.beside is None else self.beside.columns(X)
+
+    def beside_at(self, rows: Floats) -> Floats:
+        """Return what stands beside the sum over points at some rows, in units of the spread."""
+        if self.beside is None:
+            return np.zeros((len(rows), self.n_outputs))
+        return self.beside.at(rows) / self.unit
+
+    def points_of(self, X: Floats) -> Floats:
         """Return rows as points; a column that a row does not have is as it is on average."""
         points = (X - self.center) * self._scale
         return np.where(np.isnan(points), 0.0, points)
 
     def learn(self, X: Floats, Y: Floats, sample_weight: Floats, labels: NDArray[np.int64]) -> Floats:
         """Learn from rows in order; return what each was predicted to be before, (n, n_outputs)."""
-        X, Y, sample_weight = (np.ascontiguousarray(part, dtype=np.float64) for part in (X, Y, sample_weight))
+        X = self.columns(X)
+        Y, sample_weight = (np.ascontiguousarray(part, dtype=np.float64) for part in (Y, sample_weight))
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         out = np.empty((len(X), self.n_outputs))
         first = 0
@@ -180,12 +199,13 @@ class Learner:
         return 1 << max(1, self.n_seen.bit_length())
 
     def _learn_part(self, X: Floats, Y: Floats, weights: Floats, labels: NDArray[np.int64], out: Floats) -> None:
-        prepared = self._prepared
+        prepared = self.prepared
         prepared.observe(self.features, X, weights)
         if not self.settings.classes:
             prepared.observe(self.targets, Y, weights)
         y = (Y - self.intercept) / self.unit
-        prepared.learn(self.buffer, Rows(self._points(X), y, weights, labels), self.n_seen, out)
+        rows = Rows(self.points_of(X), y, weights, labels, self.beside_at(X))
+        prepared.learn(self.buffer, rows, self.n_seen, out)
         for lost, weight in zip(self._loss_of(y, out).tolist(), weights.tolist(), strict=True):
             self.loss_sum += weight * lost
             self.weight += weight
@@ -206,7 +226,7 @@ class Learner:
         named = isinstance(settings.gamma, str) and settings.gamma == "auto"
         return named and settings.learns_weights and settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE
 
-    def _gamma_now(self) -> Floats:
+    def gamma_now(self) -> Floats:
         """Return gamma from the rows so far; that of features whose weight was learned stays."""
         given, n = self.settings.gamma, self.n_features
         if not isinstance(given, str):
@@ -226,8 +246,10 @@ class Learner:
 
     def _rescale(self) -> None:
         """Take the scales of columns and targets anew, and carry the buffer over."""
+        if self.beside is not None:
+            return
         self._move_targets()
-        moved = self._move_points(self._gamma_now())
+        moved = self.move_points(self.gamma_now())
         if self.early is not None and self.n_seen in LEARNED_AT:
             moved = self._learn_weights(self.early) or moved
             if self.n_seen == LEARNED_AT[-1]:
@@ -235,11 +257,15 @@ class Learner:
         if moved:
             self.settle()
 
+    def settled(self) -> Learner:
+        """Return the machine after all rows so far, which none of them waits for."""
+        return self
+
     def settle(self) -> None:
         """Let all points take their steps: the last sweep, after which the model does not depend on the last row."""
-        dual_steps.sweep(self.buffer, self._prepared.steps, SWEEPS)
+        dual_steps.sweep(self.buffer, self.prepared.steps, SWEEPS)
 
-    def _move_points(self, gamma: Floats) -> bool:
+    def move_points(self, gamma: Floats) -> bool:
         """Give the points of the buffer the scale of another gamma; tell whether that changes anything."""
         center = self.features.mean.copy() if self.settings.kernel.pairwise.is_distance else self.center
         if np.array_equal(gamma, self.gamma) and np.array_equal(center, self.center):
@@ -248,9 +274,9 @@ class Learner:
         live = self.buffer.points[:, :n].T
         raw = np.divide(live, scale, out=np.zeros_like(live), where=scale > 0) + self.center
         self.center, self.gamma = center, gamma
-        vars(self).pop("_scale", None)
-        self.buffer.points[:, :n] = self._points(raw).T
-        dual_steps.gram(self.buffer, self._prepared.compared)
+        self.forget_scale()
+        self.buffer.points[:, :n] = self.points_of(raw).T
+        dual_steps.gram(self.buffer, self.prepared.compared)
         return True
 
     def _move_targets(self) -> None:
@@ -281,22 +307,22 @@ class Learner:
         coef = b.machines[FACTOR, best] * b.parts.coef[lines, :n].T
         expansion = weights.Expansion(b.points[:, :n].T.copy(), coef, profile)
         y = (early.targets - self.intercept) / self.unit
-        examples = weights.Examples(self._points(early.rows), y, early.weights, self.settings.loss)
+        examples = weights.Examples(self.points_of(early.rows), y, early.weights, self.settings.loss)
         times = weights.descend(expansion, examples, np.random.default_rng([self.seed, self.n_seen]))
         if times is None:
             return False
         self.learned |= self.gamma > 0
-        self._move_points(np.asarray(self.gamma * times ** (1.0 / kernel.gamma_power)))
+        self.move_points(np.asarray(self.gamma * times ** (1.0 / kernel.gamma_power)))
         return True
 
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
-        out = np.empty((len(X), self.n_outputs))
-        self._prepared.evaluate(self.buffer, self._points(np.ascontiguousarray(X, dtype=np.float64)), out)
+        rows, out = self.columns(X), np.empty((len(X), self.n_outputs))
+        self.prepared.evaluate(self.buffer, self.points_of(rows), self.beside_at(rows), out)
         return np.asarray(out * self.unit + self.intercept)
 
     def support_vectors(self) -> Floats:
-        """Return the points of the buffer as rows."""
+        """Return the points of the buffer as rows, on the scale on which the kernel sees their columns."""
         scale, live = self._scale, self.buffer.points[:, : self.n_points].T
         return np.asarray(np.divide(live, scale, out=np.zeros_like(live), where=scale > 0) + self.center)
 
@@ -310,42 +336,3 @@ class Learner:
         both = zip(weights, (parts.coef, parts.average), strict=True)
         lines = sum(np.tensordot(w, part[:, : self.n_points].reshape(shape), 1) for w, part in both)
         return np.asarray(np.transpose(lines) * self.unit)
-
-    def widen(self, n_features: int) -> None:
-        """Make room for further features; rows so far did not have them."""
-        more = n_features - self.n_features
-        if more <= 0:
-            return
-        b = self.buffer
-        self.buffer = b._replace(points=np.concatenate([b.points, np.zeros((more, b.points.shape[1]))]))
-        self.features = self.features.widened(n_features)
-        self.center = np.concatenate([self.center, np.zeros(more)])
-        self.learned = np.concatenate([self.learned, np.zeros(more, dtype=bool)])
-        self.gamma = np.concatenate([self.gamma, np.ones(more)])
-        vars(self).pop("_scale", None)
-        if self.early is not None:
-            self.early.widen(n_features)
-        self._move_points(self._gamma_now())
-
-    def add_output(self) -> None:
-        """Make room for one class more: from one output for two classes to three, or from one per class on."""
-        old, outputs = self.buffer, self.n_outputs
-        signs = [-1.0, 1.0] if outputs == 1 else [1.0] * outputs
-        places = [0, 0] if outputs == 1 else list(range(outputs))
-        new = Buffer.empty(len(old.points), len(signs) + 1, old.machines.shape[1], self.settings.budget, 0)
-        for name in ("points", "kernel", "machines", "counts"):
-            getattr(new, name)[...] = getattr(old, name)
-        mine, theirs = new.parts, old.parts
-        for kind in (0, 1, 2):  # coef, f and average
-            for m in range(old.machines.shape[1]):
-                for o, (place, sign) in enumerate(zip(places, signs, strict=True)):
-                    mine[kind][m * new.outputs + o] = sign * theirs[kind][m * outputs + place]
-        mine.mass[...], mine.rest[...] = theirs.mass, theirs.rest
-        mine.targets[...] = -1.0
-        for o, (place, sign) in enumerate(zip(places, signs, strict=True)):
-            mine.targets[o] = sign * theirs.targets[place]
-        self.buffer = new
-        self.targets = Moments.of(new.outputs)
-        self.intercept, self.unit = np.zeros(new.outputs), np.ones(new.outputs)
-        if self.early is not None:
-            self.early.add_class(places, signs)

@@ -147,11 +147,12 @@ def cheapest_pair(b: Any, n: int, merging: bool) -> Any:
 @part()
 def stand_for_both(b: Any, i: int, j: int) -> None:
     """Let point j stand for the rows of point i as well."""
-    _, _, _, targets, mass, rest = split(b)
+    _, _, _, targets, mass, rest, beside = split(b)
     total = mass[0, i] + mass[0, j]
     for o in range(targets.shape[0]):
         if total > 0.0:
             targets[o, j] = (mass[0, i] * targets[o, i] + mass[0, j] * targets[o, j]) / total
+            beside[o, j] = (mass[0, i] * beside[o, i] + mass[0, j] * beside[o, j]) / total
     for m in range(mass.shape[0]):
         mass[m, j] += mass[m, i]
     rest[ARRIVAL, j] = max(rest[ARRIVAL, i], rest[ARRIVAL, j])
@@ -160,7 +161,7 @@ def stand_for_both(b: Any, i: int, j: int) -> None:
 @part()
 def merge(b: Any, n: int, i: int, j: int) -> None:
     """Make one point of i and j, in the place of j."""
-    coef, f, average, _, _, rest = split(b)
+    coef, f, average, _, _, rest, _ = split(b)
     size, row, before = rest[SCRATCH + 1], rest[SCRATCH + 2], rest[SCRATCH + 3]
     h = share(size[i], size[j])
     distance = 0.0

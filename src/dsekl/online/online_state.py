@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsekl.runs.fields import from_values, to_values
 from dsekl.solvers.state import Count, Finite, Floats, Form, NotNegative, PerFeature, can_be_squared
 
+from .beside_state import SavedBeside, beside_of, saved_beside
 from .buffer import FACTOR, N_SCRATCH, SCRATCH, SIZE
 from .early import EarlyRows
 from .learner import MOST_BUDGET, Learner, Settings
@@ -51,6 +52,7 @@ class SavedLearner:
     weight: NotNegative
     loss_sum: Finite
     early: SavedEarly | None
+    beside: SavedBeside | None
 
 
 def learner_values(learner: Learner) -> dict[str, Any]:
@@ -67,6 +69,7 @@ def learner_values(learner: Learner) -> dict[str, Any]:
             learner.seed, b.points[:, :n], b.kernel[:held, :held], b.lines[:-N_SCRATCH, :n], b.machines, b.counts,
             np.stack(learner.features), np.stack(learner.targets), learner.center, learner.gamma, learner.learned,
             learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum, early,
+            saved_beside(learner.beside),
         )
     )  # fmt: skip
 
@@ -97,6 +100,7 @@ def learner_of(settings: Settings, n_features: int, n_outputs: int, values: Any)
         new.early = EarlyRows(rows, saved.early.targets, saved.early.weights, len(rows), saved.early.most)
     else:
         new.early = None
+    new.beside = beside_of(saved.beside, n_features)
     new.features, new.targets = Moments(*saved.features.copy()), Moments(*saved.targets.copy())
     for name in ("seed", "center", "gamma", "learned", "intercept", "unit", "n_seen", "weight", "loss_sum"):
         setattr(new, name, getattr(saved, name))
@@ -105,7 +109,7 @@ def learner_of(settings: Settings, n_features: int, n_outputs: int, values: Any)
 
 def _check(saved: SavedLearner, new: Learner) -> None:
     """Raise ValueError where fields that are right by themselves do not fit each other."""
-    masses = 3 * new.n_outputs * new.buffer.machines.shape[1] + new.n_outputs
+    masses = 3 * new.n_outputs * new.buffer.machines.shape[1] + 2 * new.n_outputs
     if (saved.lines[masses : len(saved.lines) - SCRATCH] < 0).any():
         raise ValueError("the learner's masses are negative")
     if not (can_be_squared(saved.lines) and can_be_squared(saved.points) and can_be_squared(saved.kernel)):

@@ -31,8 +31,8 @@ class Prepared:
     def learn(self, b: Buffer, rows: Rows, n_seen: int, out: Floats) -> None:
         self._call(dual_steps.learn, b, rows, self.compared, self.steps, self.keep, n_seen, out)
 
-    def evaluate(self, b: Buffer, points: Floats, out: Floats) -> None:
-        self._call(dual_steps.evaluate, b, points, self.compared, out)
+    def evaluate(self, b: Buffer, points: Floats, beside: Floats, out: Floats) -> None:
+        self._call(dual_steps.evaluate, b, points, beside, self.compared, out)
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a compiled function; its arrays are contiguous and of one type, whatever the user's were."""

@@ -33,11 +33,10 @@ from dsekl.workers import Threads
 
 from . import inputs, saving
 from .callbacks import Listeners, WithCallbacks
-from .compacting import check_tolerance
 from .fitted import ATTRIBUTES
 from .labels import decisions
 from .late import Late
-from .parameters import AUTO
+from .parameters import AUTO, check_tolerance
 from .units import NO_UNIT, Unit
 
 Floats = NDArray[np.float64]

@@ -18,6 +18,7 @@ from dsekl import kernels, losses
 from dsekl.kernels import Pairwise, VectorKernel
 from dsekl.losses import Loss
 from dsekl.models.compaction import compact
+from dsekl.models.online_terms import model_of
 from dsekl.online import Learner, Settings
 from dsekl.online.large import LargeLearner
 from dsekl.online.learner import MOST_BUDGET
@@ -27,9 +28,8 @@ from dsekl.rows import ArrayRows
 from dsekl.runs.role import Role
 
 from . import encoded_tables, inputs
-from .compacting import check_tolerance, model_of
 from .labels import decisions
-from .parameters import ANYTHING, COUNT, Parameter
+from .parameters import ANYTHING, COUNT, Parameter, check_tolerance
 
 Floats = NDArray[np.float64]
 

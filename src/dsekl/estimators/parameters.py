@@ -107,3 +107,9 @@ def with_parameters(parameters: Mapping[str, Parameter]) -> Callable[[Estimator]
         return estimator
 
     return decorate
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Raise ValueError where the tolerance of ``compact`` is no positive number."""
+    if not (isinstance(tolerance, int | float) and 0 < tolerance < float("inf")):
+        raise ValueError(f"tolerance={tolerance!r} must be a positive number: the greatest change of f, e.g. 0.05")

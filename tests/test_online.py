@@ -14,8 +14,9 @@ import dsekl
 from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
 from dsekl.kernels import RBF
 from dsekl.losses import Hinge, Squared
-from dsekl.online import Learner, Settings
+from dsekl.online import Learner, Settings, stream_file
 from dsekl.online.buffer import FACTOR
+from dsekl.online.dicts import DictMachine
 from dsekl.online.large import BATCH, LargeLearner
 from dsekl.online.maintenance import WAYS
 from dsekl.persistence import ModelFileError
@@ -159,6 +160,37 @@ def test_large_budgets_have_one_model_for_batches_and_files(tmp_path: Path) -> N
     np.testing.assert_array_equal(model.decision_function(rows), straight.decision_function(rows))
     assert model.score(rows, y) > 0.97
     assert len(model.learner_.waiting) == 300
+
+
+def test_large_budgets_learn_from_dicts_as_they_come(tmp_path: Path) -> None:
+    """Rows one by one, with a feature and a class that come up late, go on from a file to the bit."""
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((BATCH + 700, 3))
+    labels = np.where(rows[:, 0] * rows[:, 1] > 0, "a", "b")
+    late = BATCH + 100
+    labels[late:][rows[late:, 2] > 1] = "c"
+    values = dict(kernel="rbf", loss="hinge", gamma="auto", C=1.0, budget=5000, maintenance="merge",
+                  half_life="auto", n_cols=32, classes=True)  # fmt: skip
+
+    def taken(machine: DictMachine, first: int, last: int) -> DictMachine:
+        for place in range(first, last):
+            more = {"z": rows[place, 2]} if place >= late else {}
+            machine.learn({"x": rows[place, 0], "y": rows[place, 1], **more}, str(labels[place]))
+        return machine
+
+    queries = [{"x": a, "y": b, "z": c} for a, b, c in rows[:40].tolist()] + [{"x": 0.5}]
+    straight = taken(DictMachine(stream_file.settings_of(values), 0), 0, len(rows))
+    machine = taken(DictMachine(stream_file.settings_of(values), 0), 0, late + 50)
+    machine.evaluate(queries)  # what a prediction makes ready is not learned twice
+    stream_file.write(tmp_path / "m", machine, values, {})
+    machine = taken(stream_file.read(tmp_path / "m")[0], late + 50, len(rows))
+    found = machine.evaluate(queries)
+    np.testing.assert_array_equal(found, straight.evaluate(queries))
+    known = [{"x": a, "y": b} for a, b in rows[:500, :2].tolist()]
+    assert machine.learner is not None
+    assert machine.learner.n_outputs == 3
+    names = np.array(list(machine.codes))
+    assert np.mean(names[machine.probabilities(known).argmax(axis=1)] == labels[:500]) > 0.9
 
 
 def test_large_budgets_are_kept() -> None:

@@ -64,6 +64,13 @@ def test_csv_json_lines_and_standard_input_give_one_model(table: Path, tmp_path:
     assert same(tmp_path / "csv", tmp_path / "json")
 
 
+def test_large_budgets_stream_too(table: Path, tmp_path: Path) -> None:
+    figures = run(table, "-m", tmp_path / "m", "--target", "y", "--budget", 5000, "--json")
+    assert figures["accuracy"] > 0.75
+    assert figures["points"] > 100
+    assert "absorb" in run(table, "--target", "y", "--budget", 5000, "--maintenance", "oldest", "--json", code=2)
+
+
 def test_a_stream_goes_on_from_a_model(table: Path, tmp_path: Path) -> None:
     options, lines = ["--target", "y", "--budget", 30, "--json"], table.read_text().splitlines(keepends=True)
     run(table, "-m", tmp_path / "whole", *options)

@@ -31,7 +31,7 @@ DEFAULT_C = {"classification": 1.0, "regression": 10.0}
 Source = Annotated[
     Path, typer.Argument(help="csv with a header, or JSON lines (also gz, bz2, xz); - reads standard input.")
 ]
-Budget = Annotated[int, typer.Option(min=1, max=4096, help="Points that are kept.", rich_help_panel=o.MODEL)]
+Budget = Annotated[int, typer.Option(min=1, max=10_000_000, help="Points that are kept.", rich_help_panel=o.MODEL)]
 Maintenance = Annotated[str, typer.Option(help=f"Over the budget: {', '.join(WAYS)}.", rich_help_panel=o.MODEL)]
 HalfLife = Annotated[
     str, typer.Option(help="Rows after which what was learned counts half; auto, or never.", rich_help_panel=o.MODEL)

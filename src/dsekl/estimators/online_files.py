@@ -8,11 +8,7 @@ import numpy as np
 
 from dsekl import persistence
 from dsekl.models.savable import SETTINGS, own_kernel_name
-from dsekl.online import Learner
-from dsekl.online.large import LargeLearner
-from dsekl.online.large_state import large_of, large_values
-from dsekl.online.learner import MOST_BUDGET
-from dsekl.online.online_state import learner_of, learner_values
+from dsekl.online.large_state import learner_from, state_of
 from dsekl.persistence import Location, decoded, encoded
 from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
@@ -62,7 +58,7 @@ def save(
             "feature_names": None if names is None or encoder is not None else names.tolist(),
             "columns": None if encoder is None else encoded_tables.to_dict(estimator),
             "fitted": encoded(fitted, "fitted", arrays, SETTINGS),
-            "basis": encoded(_values(estimator.learner_), "basis", arrays, SETTINGS),
+            "basis": encoded(state_of(estimator.learner_), "basis", arrays, SETTINGS),
             "own_kernel": None,
             "witness": None,
             "table": persistence.plain(table, "table"),
@@ -99,12 +95,7 @@ def build(header: dict[str, Any], arrays: dict[str, Any]) -> OnlineEstimator:
     check_object(resolved.kernel)
     check_object(resolved.loss)
     resolved.kernel.profile()  # refuses bad parameters
-    kind_of = large_of if resolved.budget > MOST_BUDGET else learner_of
-    estimator.learner_ = kind_of(resolved, n_features, n_outputs, basis)
+    estimator.learner_ = learner_from(resolved, n_features, n_outputs, basis)
     if header.get("columns") is not None:
         encoded_tables.attach_dict(estimator, header["columns"])
     return estimator
-
-
-def _values(learner: Learner | LargeLearner) -> dict[str, Any]:
-    return large_values(learner) if isinstance(learner, LargeLearner) else learner_values(learner)

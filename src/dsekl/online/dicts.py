@@ -13,7 +13,8 @@ from dsekl.losses import Logistic
 
 from .buffer import Floats
 from .growth import add_output, widen
-from .learner import Learner, Settings
+from .large import LargeLearner
+from .learner import MOST_BUDGET, Learner, Settings
 from .slots import Slots
 
 STEEPNESS = 2.0
@@ -28,7 +29,7 @@ class DictMachine:
     seed: int
     slots: Slots = field(default_factory=Slots)
     codes: dict[Hashable, int] = field(default_factory=dict)
-    learner: Learner | None = None
+    learner: Learner | LargeLearner | None = None
 
     def learn(self, x: Mapping[Any, Any], y: Any, weight: float = 1.0) -> None:
         """Learn from a row; ``y`` is a label, or a number for regression. A row that is refused changes nothing."""
@@ -41,7 +42,8 @@ class DictMachine:
             code = self._code(y)
             target = self._targets(code)
         if self.learner is None:
-            self.learner = Learner.start(self.settings, row.shape[1], target.shape[1], self.seed)
+            kind = LargeLearner if self.settings.budget > MOST_BUDGET else Learner
+            self.learner = kind.start(self.settings, row.shape[1], target.shape[1], self.seed)
         widen(self.learner, row.shape[1])
         self.learner.learn(row, target, np.array([float(weight)]), np.array([code], dtype=np.int64))
 

@@ -17,23 +17,26 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl import gram, metric
+from dsekl import gram
 from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
 from dsekl.kernels import Pairwise
-from dsekl.metric.data import KeptThing
 from dsekl.rows import ArrayRows
 from dsekl.solvers.dual.block import descend
 from dsekl.workers import ALONE
 
+from .batch import Batch
 from .beside import Beside
 from .buffer import Floats
+from .large_scales import KERNEL_TOL, MEMORY, by_spread, scales_of
+from .large_view import View, whole_parts
 from .learner import Settings
-from .moments import Moments, observe
+from .moments import Moments, observe_and_fill
 
 BATCH = 2048
 EARLY = 4 * BATCH
@@ -41,46 +44,8 @@ EARLY = 4 * BATCH
 
 SWEEPS = 3
 SMALL = 0.01
-KERNEL_TOL = 1e-5
-MEMORY = 2**28
 NEAR = 32
 """Points on either side in the spatial order among which the nearest is looked for."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Rows, targets (n, n_outputs), weights and labels."""
-
-    rows: Floats
-    targets: Floats
-    weights: Floats
-    labels: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def at(self, places: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Batch:
-        """Return some of the rows."""
-        return Batch(self.rows[places], self.targets[places], self.weights[places], self.labels[places])
-
-    def with_more(self, other: Batch) -> Batch:
-        """Return these rows and further ones."""
-        mine, theirs = vars(self), vars(other)
-        return Batch(**{name: np.concatenate([mine[name], theirs[name]]) for name in mine})
-
-    @staticmethod
-    def none(n_features: int, n_outputs: int) -> Batch:
-        """Return no rows."""
-        return Batch(np.empty((0, n_features)), np.empty((0, n_outputs)), np.empty(0), np.empty(0, dtype=np.int64))
-
-
-class _NothingKept:
-    """A search that is not gone on with."""
-
-    def take(self, name: str, kind: type[KeptThing], sizes: object) -> KeptThing | None:
-        return None
-
-    def put(self, name: str, thing: object) -> None: ...
 
 
 @dataclass
@@ -103,16 +68,15 @@ class LargeLearner:
     loss_sum: float = 0.0
     beside: Beside | None = None
     """Of a batch model that went online: then all scales stay as they were there."""
-    _settled: LargeLearner | None = field(default=None, repr=False)
+    n_scaled: int = 0
+    """Features whose gamma was set; those behind them have come up since."""
+    _shown: View | None = field(default=None, repr=False)
+    _model: tuple[Gram, Floats] | None = field(default=None, repr=False)
+    """The points made ready for predictions, with their coefficients."""
 
     @staticmethod
     def start(settings: Settings, n_features: int, n_outputs: int, seed: int) -> LargeLearner:
         """Return a machine that has seen nothing."""
-        if settings.maintenance not in ("merge", "absorb"):
-            raise ValueError(
-                f"maintenance={settings.maintenance!r} is for budgets up to 4,096; with budget={settings.budget} "
-                "points are absorbed: set maintenance='absorb'"
-            )
         none = Batch.none(n_features, n_outputs)
         return LargeLearner(
             settings, seed, none, np.empty((0, n_outputs)), none, none, Moments.of(n_features), np.ones(n_features),
@@ -129,7 +93,7 @@ class LargeLearner:
 
     @property
     def n_points(self) -> int:
-        return len(self.settled().coef)
+        return len(self._view().points()[1])
 
     @property
     def progressive_loss(self) -> float:
@@ -138,49 +102,68 @@ class LargeLearner:
 
     def learn(self, X: Floats, Y: Floats, sample_weight: Floats, labels: NDArray[np.int64]) -> None:
         """Learn from rows in order, a whole mini-batch at a time; the others wait."""
-        self._settled = None
         self.n_seen += len(X)
-        counted = sample_weight > 0
         rows = Batch(self.columns(X), Y, sample_weight, labels.astype(np.int64))
-        coming = self.waiting.with_more(rows.at(counted))
-        while len(coming) >= BATCH:
-            self._learn_batch(coming.at(slice(BATCH)))
-            coming = coming.at(slice(BATCH, None))
-        self.waiting = coming
+        coming = rows.at(sample_weight > 0)
+        while len(coming):
+            room = slice(BATCH - len(self.waiting))
+            self.waiting = self.waiting.with_more(coming.at(room))
+            coming = coming.at(slice(room.stop, None))
+            if len(self.waiting) == BATCH:
+                self.settle()
 
     def columns(self, X: Floats) -> Floats:
         """Return rows on the scale on which the kernel sees their columns."""
         return X if self.beside is None else self.beside.columns(X)
 
+    def forget_model(self) -> None:
+        """Have what predicts made anew, since points have changed."""
+        self._model = self._shown = None
+
     def take_over(self, points: Batch, coef: Floats) -> None:
         """Begin with points and their coefficients, in units of the spread."""
         order = self._gram(points.rows).order
         places = np.arange(len(coef)) if order is None else order
-        self.points, self.coef = points.at(places), coef[places]
+        self.points, self.coef, self.n_scaled = points.at(places), coef[places], self.n_features
         self._shrink()
+        self._model = None
 
     def settle(self) -> None:
         """Learn from the rows that wait."""
         if len(self.waiting):
             self._learn_batch(self.waiting)
-            self.waiting = self.waiting.at(slice(0))
-            self._settled = None
+            self.waiting, self._shown = self.waiting.at(slice(0)), None
 
     def settled(self) -> LargeLearner:
-        """Return the machine after all rows so far, those that wait as well."""
+        """Return a machine without rows that wait, and with the same predictions."""
         if not len(self.waiting):
             return self
-        if self._settled is None:
-            view = copy.copy(self)
-            view.features = Moments(*(part.copy() for part in self.features))
-            view.settle()
-            self._settled = view
-        return self._settled
+        view = self._view()
+        points, coef = view.points()
+        nothing = self.waiting.at(slice(0))
+        return replace(view.machine, points=points, coef=coef, waiting=nothing, _shown=None, _model=None)
+
+    def _view(self) -> View:
+        """Return what predicts, with all rows that wait."""
+        n = whole_parts(len(self.waiting))
+        if self._shown is None or self._shown.n_whole != n:
+            machine = self
+            if n:
+                machine = copy.copy(self)
+                machine.waiting, machine._shown = self.waiting.at(slice(n)), None
+                machine.settle()
+            self._shown = View.of(n, machine)
+        self._shown.catch_up(self.waiting)
+        return self._shown
 
     @one_blas_thread()
     def _learn_batch(self, batch: Batch) -> None:
-        observe(self.features, np.ascontiguousarray(batch.rows), batch.weights)
-        f = self._predicted(batch.rows)
+        # A copy, since machines that go ahead share what they do not change.
+        features, rows = Moments(*map(np.copy, self.features)), batch.rows.copy()
+        observe_and_fill(features, rows, batch.weights)
+        self.features, batch = features, replace(batch, rows=rows)
+        self._scale_new_features()
+        f = self.predicted(batch.rows)
         y = (batch.targets - self.intercept) / self.unit
         lost = (self.settings.loss.value(y, f) * self.unit ** getattr(self.settings.loss, "degree", 0)).mean(axis=1)
         self.loss_sum += float(batch.weights @ lost)
@@ -190,12 +173,26 @@ class LargeLearner:
             return
         self.early = self.early.with_more(batch)
         self._set_scales(self.early)
+        self._model = None
         self.points, self.coef = self.points.at(slice(0)), self.coef[:0]
         for first in range(0, len(self.early), BATCH):
             part = self.early.at(slice(first, first + BATCH))
-            self._take(part, self._predicted(part.rows))
+            self._take(part, self.predicted(part.rows))
         if len(self.early) >= EARLY:
             self.early = None
+
+    def _set_scales(self, early: Batch) -> None:
+        self.gamma, self.intercept, self.unit = scales_of(
+            self.settings, early, self.features.variance, EARLY, self.seed
+        )
+        self.n_scaled = self.n_features
+
+    def _scale_new_features(self) -> None:
+        """Give features that came up after gamma was learned one by their spread; no point differs in them yet."""
+        new = slice(self.n_scaled, None)
+        if self.early is None and self.n_scaled < self.n_features and isinstance(self.settings.gamma, str):
+            self.gamma = np.concatenate([self.gamma[: self.n_scaled], by_spread(self.features.variance)[new]])
+            self.n_scaled, self._model = self.n_features, None
 
     def _take(self, batch: Batch, f: Floats) -> None:
         """Steps 2 to 4; ``f`` are the predictions of the batch, in units of the spread."""
@@ -208,6 +205,7 @@ class LargeLearner:
         self.points, self.coef = self.points.with_more(batch.at(kept)), np.concatenate([self.coef, coef[kept]])
         self._step_neighbours()
         self._shrink()
+        self._model = None
 
     def _stepped(self, built: Gram, places: slice, rows: Batch, coef: Floats, f: Floats) -> Floats:
         """Return the coefficients of some points after dual ascent on their own block."""
@@ -286,12 +284,15 @@ class LargeLearner:
             KERNEL_TOL,
         )
 
-    def _predicted(self, rows: Floats) -> Floats:
+    def predicted(self, rows: Floats) -> Floats:
         """Return f in units of the spread."""
         if not len(self.coef):
             return self._beside(rows)
-        built = self._gram(self.points.rows)
-        coef = self.coef if built.order is None else self.coef[built.order]
+        if self._model is None:
+            built = self._gram(self.points.rows)
+            coef = self.coef if built.order is None else self.coef[built.order]
+            self._model = built.detached(), coef
+        built, coef = self._model
         f = built.at(ArrayRows(np.ascontiguousarray(rows))).product(slice(None), slice(None), coef)
         return f + self._beside(rows)
 
@@ -301,49 +302,19 @@ class LargeLearner:
             return np.zeros((len(rows), self.n_outputs))
         return self.beside.at(rows) / self.unit
 
-    def _set_scales(self, early: Batch) -> None:
-        """Take gamma, and the unit of real targets, from the rows so far."""
-        settings = self.settings
-        if not settings.classes:
-            spread = early.targets.std(axis=0)
-            self.intercept, self.unit = early.targets.mean(axis=0), np.where(spread > 0, spread, 1.0)
-        if not isinstance(settings.gamma, str):
-            self.gamma = np.broadcast_to(np.asarray(settings.gamma, dtype=np.float64), self.n_features).copy()
-            return
-        variance = self.features.variance
-        varying = variance > 0
-        if settings.gamma == "scale" or not settings.kernel.pairwise.is_distance or not varying.any():
-            self.gamma = np.full(self.n_features, 1.0 / max(1e-300, self.n_features * early.rows.var()))
-            return
-        self.gamma = np.where(varying, 4.0 / (varying.sum() * np.where(varying, variance, 1.0)), 0.0)
-        if len(early) >= EARLY:
-            self.gamma = self._learned_gamma(early)
-
-    def _learned_gamma(self, early: Batch) -> Floats:
-        loss, kernel = self.settings.loss, self.settings.kernel
-        targets = (early.targets - self.intercept) / self.unit
-
-        def errors(y: Floats, f: Floats) -> Floats:
-            if not self.settings.classes:
-                return np.asarray(loss.value(y, f).mean(axis=1))
-            same = f.argmax(axis=1) == y.argmax(axis=1) if f.shape[1] > 1 else (f[:, 0] > 0) == (y[:, 0] > 0)
-            return np.asarray(~same, dtype=np.float64)
-
-        classes = early.labels.astype(np.intp) if self.settings.classes else None
-        data = metric.Data(ArrayRows(early.rows), targets, early.weights, errors, classes, ALONE, KERNEL_TOL, MEMORY)
-        options = metric.Options({"own": kernel}, {"own": loss}, self.settings.C)
-        return metric.learn(data, options, self.seed, _NothingKept(), lambda done: None).gamma
-
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
-        view = self.settled()
-        return np.asarray(view._predicted(self.columns(X)) * view.unit + view.intercept)
+        return self._view().evaluate(self.columns(X))
 
     def support_vectors(self) -> Floats:
         """Return the points of the buffer as rows."""
-        return self.settled().points.rows
+        return self._view().points()[0].rows
 
     def dual_coef(self) -> Floats:
         """Return the coefficients that predict, (n_points, n_outputs), in the user's units."""
-        view = self.settled()
-        return np.asarray(view.coef * view.unit)
+        view = self._view()
+        return np.asarray(view.points()[1] * view.machine.unit)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what there is to pickle; the rest is made of it anew."""
+        return {**vars(self), "_shown": None, "_model": None}

@@ -12,29 +12,33 @@ from numpy.typing import NDArray
 from dsekl.runs.fields import from_values, to_values
 from dsekl.solvers.state import Count, Finite, Floats, Form, NotNegative, can_be_squared
 
+from .batch import Batch
 from .beside_state import SavedBeside, beside_of, saved_beside
-from .large import BATCH, EARLY, Batch, LargeLearner
-from .learner import Settings
+from .large import BATCH, EARLY, LargeLearner
+from .learner import MOST_BUDGET, Learner, Settings
 from .moments import Moments
+from .online_state import learner_of, learner_values
 
 PerOutput = Annotated[Floats, Form(("outputs",))]
 
 
 @dataclass
 class SavedBatch:
-    """Rows with all that they have."""
+    """Rows with all that they have; ``known`` is 0 where a row does not have a feature."""
 
     rows: Annotated[Floats, Form(("any", "features"))]
+    known: Annotated[NDArray[np.bool_], Form(("any", "features"), "bool")]
     targets: Annotated[Floats, Form(("any", "outputs"))]
     weights: Annotated[Floats, Form(("any",), least=0.0)]
     labels: Annotated[NDArray[np.int64], Form(("any",), "int64", least=0)]
 
     def batch(self, most: int) -> Batch:
         """Return the rows; ValueError where they do not fit each other."""
-        sizes = {len(self.rows), len(self.targets), len(self.weights), len(self.labels)}
+        sizes = {len(part) for part in vars(self).values()}
         if len(sizes) > 1 or max(sizes) > most or not can_be_squared(self.rows):
             raise ValueError(f"rows, targets, weights and labels are {sorted(sizes)}, not of one size up to {most}")
-        return Batch(self.rows, self.targets, self.weights, self.labels)
+        rows = np.where(self.known, self.rows, np.nan)
+        return Batch(rows, self.targets, self.weights, self.labels)
 
 
 @dataclass
@@ -54,13 +58,16 @@ class SavedLarge:
     weight: NotNegative
     loss_sum: Finite
     beside: SavedBeside | None
+    n_scaled: Count
 
 
 def large_values(learner: LargeLearner) -> dict[str, Any]:
     """Return a learner as plain values."""
 
     def saved(batch: Batch) -> SavedBatch:
-        return SavedBatch(**vars(batch))
+        known = ~np.isnan(batch.rows)
+        rows = np.where(known, batch.rows, 0.0)
+        return SavedBatch(**{**vars(batch), "rows": rows}, known=known)
 
     early = None if learner.early is None else saved(learner.early)
     return to_values(
@@ -68,7 +75,7 @@ def large_values(learner: LargeLearner) -> dict[str, Any]:
             learner.seed, saved(learner.points), learner.coef, saved(learner.waiting), early,
             np.stack(learner.features), learner.gamma,
             learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum,
-            saved_beside(learner.beside),
+            saved_beside(learner.beside), learner.n_scaled,
         )
     )  # fmt: skip
 
@@ -86,5 +93,16 @@ def large_of(settings: Settings, n_features: int, n_outputs: int, values: Mappin
         settings, saved.seed, points, saved.coef, saved.waiting.batch(BATCH - 1),
         None if saved.early is None else saved.early.batch(EARLY), Moments(*saved.features.copy()), saved.gamma,
         saved.intercept, saved.unit, saved.n_seen, saved.weight, saved.loss_sum,
-        beside_of(saved.beside, n_features),
+        beside_of(saved.beside, n_features), saved.n_scaled,
     )  # fmt: skip
+
+
+def state_of(learner: Learner | LargeLearner) -> dict[str, Any]:
+    """Return a learner of any budget as plain values."""
+    return large_values(learner) if isinstance(learner, LargeLearner) else learner_values(learner)
+
+
+def learner_from(settings: Settings, n_features: int, n_outputs: int, values: Any) -> Learner | LargeLearner:
+    """Return the learner that ``state_of`` described; ValueError if it never did."""
+    made = large_of if settings.budget > MOST_BUDGET else learner_of
+    return made(settings, n_features, n_outputs, values)

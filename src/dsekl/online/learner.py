@@ -62,6 +62,13 @@ class Settings:
     classes: bool = True
     learns_weights: bool = True
 
+    def __post_init__(self) -> None:
+        if self.budget > MOST_BUDGET and self.maintenance not in ("merge", "absorb"):
+            raise ValueError(
+                f"maintenance={self.maintenance!r} is for budgets up to {MOST_BUDGET:,}; with budget={self.budget} "
+                "points are absorbed: set maintenance='absorb'"
+            )
+
     @property
     def half_lives(self) -> tuple[float, ...]:
         if self.half_life is None:
@@ -258,7 +265,7 @@ class Learner:
             self.settle()
 
     def settled(self) -> Learner:
-        """Return the machine after all rows so far, which none of them waits for."""
+        """Return the machine after all rows so far: none of them waits."""
         return self
 
     def settle(self) -> None:
@@ -320,6 +327,12 @@ class Learner:
         rows, out = self.columns(X), np.empty((len(X), self.n_outputs))
         self.prepared.evaluate(self.buffer, self.points_of(rows), self.beside_at(rows), out)
         return np.asarray(out * self.unit + self.intercept)
+
+    def sum_over_points(self, rows: Floats) -> Floats:
+        """Return the sum over the points alone at rows on the scale of the kernel, in the user's units."""
+        out = np.empty((len(rows), self.n_outputs))
+        self.prepared.evaluate(self.buffer, self.points_of(rows), np.zeros_like(out), out)
+        return out * self.unit
 
     def support_vectors(self) -> Floats:
         """Return the points of the buffer as rows, on the scale on which the kernel sees their columns."""

@@ -49,3 +49,13 @@ def observe(moments: Any, rows: Any, weights: Any) -> None:
                 off = value - moments.mean[k]
                 moments.mean[k] += off * (weights[r] / moments.weight[k])
                 moments.squares[k] += weights[r] * off * (value - moments.mean[k])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def observe_and_fill(moments: Any, rows: Any, weights: Any) -> None:
+    """Take in rows in order, and give each the mean so far where it does not have a column."""
+    for r in range(rows.shape[0]):
+        observe(moments, rows[r : r + 1], weights[r : r + 1])
+        for k in range(rows.shape[1]):
+            if np.isnan(rows[r, k]):
+                rows[r, k] = moments.mean[k]

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from .buffer import FACTOR, N_SCRATCH, SIZE, Buffer, Floats
 from .large import LargeLearner
 from .learner import Learner
-from .moments import Moments
 
 
 def restricted(learner: Learner | LargeLearner, kept: NDArray[np.intp], coef: Floats) -> Learner | LargeLearner:
     """Return a copy with the points ``kept`` and coefficients (n_kept, n_outputs) for them, in the user's units."""
     own = coef / learner.unit
     if isinstance(learner, LargeLearner):
-        return replace(
-            learner, points=learner.points.at(kept), coef=own, features=Moments(*map(np.copy, learner.features))
-        )
+        return replace(learner, points=learner.points.at(kept), coef=own, _shown=None, _model=None)
     new, old, n = copy.deepcopy(learner), learner.buffer, len(kept)
     b = Buffer.empty(len(old.points), old.outputs, old.machines.shape[1], learner.settings.budget, 0)
     b.machines[...], b.counts[...] = old.machines, old.counts

@@ -15,17 +15,18 @@ from dsekl.runs.fields import checked
 from dsekl.solvers.state import Count, Positive, Range
 
 from .dicts import DictMachine
+from .large_state import learner_from, state_of
 from .learner import Settings
 from .maintenance import WAYS
-from .online_state import learner_of, learner_values
 from .slots import MOST_SLOTS, Slots
 
 KIND = "stream"
 MOST_CLASSES = 1000
+MOST_POINTS = 10_000_000
 
 FIELDS: dict[str, Any] = {
     "kernel": str, "loss": str, "gamma": Positive | Literal["auto", "scale"], "C": Positive,
-    "budget": Annotated[int, Range(1, most=4096)], "maintenance": str,
+    "budget": Annotated[int, Range(1, most=MOST_POINTS)], "maintenance": str,
     "half_life": Annotated[float, Range(1.0)] | Literal["auto"] | None,
     "n_cols": Annotated[int, Range(0, most=2**31)], "classes": bool,
 }  # fmt: skip
@@ -55,7 +56,7 @@ def write(path: Location, machine: DictMachine, settings: Mapping[str, Any], pro
         "slots": [[name, category] for name, category in machine.slots.places],
         "codes": list(machine.codes),
         "outputs": 0 if learner is None else learner.n_outputs,
-        "basis": None if learner is None else encoded(learner_values(learner), "basis", arrays, {}),
+        "basis": None if learner is None else encoded(state_of(learner), "basis", arrays, {}),
         "progress": persistence.plain(dict(progress), "progress"),
     }
     persistence.write(path, header, arrays)
@@ -81,7 +82,7 @@ def read(path: Location) -> tuple[DictMachine, dict[str, Any], dict[str, Any]]:
             if outputs != (len(codes) if len(codes) > 2 else 1):
                 raise ValueError(f"{outputs} outputs do not fit {len(codes)} classes")
             basis = decoded(header["basis"], arrays, {})
-            machine.learner = learner_of(machine.settings, len(machine.slots), outputs, basis)
+            machine.learner = learner_from(machine.settings, len(machine.slots), outputs, basis)
         progress = checked(Mapping[str, Any], header["progress"], {}, "progress")
         return replace(machine), values, dict(progress)
 

@@ -24,11 +24,12 @@ from dsekl.losses import Loss
 from dsekl.rows import ArrayRows
 from dsekl.workers import ALONE
 
+from .batch import Batch
 from .beside import Beside
 from .buffer import SCRATCH, SIZE, Floats, split
 from .buffer_points import kernel_row, own_value
 from .dual_steps import Rows, enter
-from .large import Batch, LargeLearner
+from .large import LargeLearner
 from .learner import MOST_BUDGET, Learner, Settings
 
 FAR = 10.0

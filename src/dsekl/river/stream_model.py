@@ -10,7 +10,6 @@ from dsekl import kernels, losses
 from dsekl.kernels import VectorKernel
 from dsekl.online import Settings
 from dsekl.online.dicts import DictMachine
-from dsekl.online.learner import MOST_BUDGET
 from dsekl.online.maintenance import WAYS
 
 DEFAULT_SEED = 0
@@ -44,10 +43,6 @@ class Streamed:
         for name, least in (("budget", 1), ("n_cols", 0)):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number from {least} on")
-        if self.budget > MOST_BUDGET:
-            raise ValueError(
-                f"budget={self.budget} is more than {MOST_BUDGET:,} points, the most that single rows allow"
-            )
         if not (self.half_life in ("auto", None) or (not isinstance(self.half_life, str) and self.half_life >= 1)):
             raise ValueError(f"half_life={self.half_life!r} must be 'auto', None or a number of rows from 1 on")
         settings = Settings(

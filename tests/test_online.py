@@ -123,13 +123,33 @@ def test_many_targets_are_learned_side_by_side() -> None:
     assert model.score(X, Y) > 0.8
 
 
-def test_the_logistic_loss_gives_probabilities() -> None:
-    model = OnlineDSEKLClassifier(loss="logistic", budget=60, random_state=0)
-    learn(model, "classes", 0, 1400)
-    probabilities = model.predict_proba(X)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert -np.log(probabilities[np.arange(1400), LABELS]).mean() < 0.8 * np.log(3)
-    assert not hasattr(OnlineDSEKLClassifier(), "predict_proba")
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "squared"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_loss_gives_probabilities(loss: str, n_classes: int) -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.standard_normal((4000, 2))
+    chances = np.exp(2.0 * np.column_stack([rows[:, 0], rows[:, 1], np.zeros(4000)])[:, :n_classes])
+    chances /= chances.sum(axis=1, keepdims=True)
+    y = (chances.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+    model = OnlineDSEKLClassifier(loss=loss, budget=100, random_state=0)
+    model.partial_fit(rows[:3000], y[:3000], classes=np.arange(n_classes))
+    found, new = model.predict_proba(rows[3000:]), y[3000:]
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(found.argmax(axis=1), model.predict(rows[3000:]))
+    log_loss, least = (-np.log(p[np.arange(1000), new]).mean() for p in (found, chances[3000:]))
+    assert log_loss < least + 0.2 * (np.log(n_classes) - least)
+
+
+def test_large_budgets_give_probabilities_too() -> None:
+    rng = np.random.default_rng(7)
+    rows = rng.standard_normal((3 * BATCH, 2))
+    chances = 1 / (1 + np.exp(-6 * rows[:, 0]))
+    y = (rng.random(3 * BATCH) < chances).astype(int)
+    n = 2 * BATCH
+    model = OnlineDSEKLClassifier(budget=5000, C=0.1, random_state=0).partial_fit(rows[:n], y[:n], classes=[0, 1])
+    found, new = model.predict_proba(rows[n:])[:, 1], y[n:]
+    log_loss, least = (-np.log(np.where(new == 1, p, 1 - p)).mean() for p in (found, chances[n:]))
+    assert log_loss < least + 0.2 * (np.log(2) - least)
 
 
 def test_memory_is_the_same_after_many_rows() -> None:
@@ -253,7 +273,7 @@ def test_a_vanished_column_is_named() -> None:
         model.partial_fit(frame[["a", "b", "c"]], TARGETS)
 
 
-@pytest.mark.parametrize("place", ["seed", "points", "lines", "machines", "gamma", "unit", "early"])
+@pytest.mark.parametrize("place", ["seed", "points", "lines", "machines", "gamma", "unit", "odds", "early"])
 def test_forged_learners_are_refused(place: str, tmp_path: Path) -> None:
     from dsekl import persistence
 

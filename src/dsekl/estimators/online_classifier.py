@@ -6,12 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from dsekl import losses
+from dsekl.online.odds import probabilities
 
 from . import inputs
 from .classifier import DSEKLClassifier, targets_of
@@ -19,12 +17,6 @@ from .going_online import went_online
 from .labels import DecisionMixin
 from .online import Floats, OnlineEstimator, parameters
 from .parameters import with_parameters
-
-
-def _gives_probabilities(estimator: OnlineDSEKLClassifier) -> bool:
-    if estimator.loss != "logistic" and not isinstance(estimator.loss, losses.Logistic):
-        raise AttributeError(f"predict_proba needs loss='logistic'; this estimator has loss={estimator.loss!r}")
-    return True
 
 
 @with_parameters(parameters())
@@ -44,7 +36,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
         learns a weight for each column from the rows that came first, after 512, 2,048 and 8,192 of them (kernels of
         squared distances). "scale" is scikit-learn's rule on the rows so far. No scaler is needed with "auto".
     loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
-        "logistic" gives ``predict_proba``.
+        Every one of them gives ``predict_proba``.
     C : float, default=1.0
         Weight of the loss of a row against the regularisation.
     budget : int, default=500
@@ -182,16 +174,14 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
             )
         self.learner_.learn(rows, targets_of(codes, len(self.classes_)), weights, codes.astype(np.int64))
 
-    @available_if(_gives_probabilities)
     def predict_proba(self, X: inputs.MatrixLike) -> Floats:
-        """Return the probability of each class, shape (n_queries, n_classes); for the logistic loss."""
-        return probabilities_of(self._evaluate(X))
+        """Return the probability of each class, shape (n_queries, n_classes); the largest is that of ``predict``.
 
+        They are learned from the stream's rows as they were predicted before they were learned from, whatever the loss.
+        """
+        f = self._evaluate(X)
+        return probabilities(self.learner_.settled().odds, f)
 
-def probabilities_of(f: Floats) -> Floats:
-    """Return the probability of each class that f (n_queries, n_outputs) stands for."""
-    if f.shape[1] == 1:
-        positive = expit(f[:, 0])
-        return np.column_stack([1.0 - positive, positive])
-    each = expit(f) + np.finfo(np.float64).tiny
-    return np.asarray(each / each.sum(axis=1, keepdims=True))
+    def predict_log_proba(self, X: inputs.MatrixLike) -> Floats:
+        """Return the logarithm of ``predict_proba``."""
+        return np.asarray(np.log(self.predict_proba(X)))

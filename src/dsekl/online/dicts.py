@@ -7,18 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-
-from dsekl.losses import Logistic
 
 from .buffer import Floats
 from .growth import add_output, widen
 from .large import LargeLearner
 from .learner import MOST_BUDGET, Learner, Settings
+from .odds import probabilities
 from .slots import Slots
-
-STEEPNESS = 2.0
-"""Of the sigmoid that makes a probability of a margin, for losses that have none of their own."""
 
 
 @dataclass
@@ -71,8 +66,5 @@ class DictMachine:
             return None
         if len(self.codes) == 1:
             return np.ones((len(f), 1))
-        each = expit(f if isinstance(self.settings.loss, Logistic) else STEEPNESS * f)
-        if f.shape[1] == 1:
-            return np.column_stack([1.0 - each[:, 0], each[:, 0]])
-        each += np.finfo(np.float64).tiny
-        return np.asarray(each / each.sum(axis=1, keepdims=True))
+        assert self.learner is not None
+        return probabilities(self.learner.settled().odds, f)

@@ -8,6 +8,7 @@ from .buffer import Buffer
 from .large import LargeLearner
 from .learner import Learner
 from .moments import Moments
+from .odds import for_one_class_more
 
 
 def widen(learner: Learner | LargeLearner, n_features: int) -> None:
@@ -51,6 +52,7 @@ def add_output(learner: Learner | LargeLearner) -> None:
     signs = [-1.0, 1.0] if outputs == 1 else [1.0] * outputs
     places = [0, 0] if outputs == 1 else list(range(outputs))
     learner.intercept, learner.unit = np.zeros(len(signs) + 1), np.ones(len(signs) + 1)
+    learner.odds = for_one_class_more(learner.odds, outputs)
     if isinstance(learner, LargeLearner):
         _add_output_large(learner, places, signs)
     else:

@@ -30,6 +30,7 @@ from dsekl.rows import ArrayRows
 from dsekl.solvers.dual.block import descend
 from dsekl.workers import ALONE
 
+from . import odds
 from .batch import Batch
 from .beside import Beside
 from .buffer import Floats
@@ -63,6 +64,8 @@ class LargeLearner:
     gamma: Floats
     intercept: Floats
     unit: Floats
+    odds: Floats
+    """How probabilities are made of f."""
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0
@@ -80,7 +83,7 @@ class LargeLearner:
         none = Batch.none(n_features, n_outputs)
         return LargeLearner(
             settings, seed, none, np.empty((0, n_outputs)), none, none, Moments.of(n_features), np.ones(n_features),
-            np.zeros(n_outputs), np.ones(n_outputs),
+            np.zeros(n_outputs), np.ones(n_outputs), odds.at_first(settings.loss),
         )  # fmt: skip
 
     @property
@@ -168,6 +171,9 @@ class LargeLearner:
         lost = (self.settings.loss.value(y, f) * self.unit ** getattr(self.settings.loss, "degree", 0)).mean(axis=1)
         self.loss_sum += float(batch.weights @ lost)
         self.weight += float(batch.weights.sum())
+        if self.settings.classes:
+            self.odds = self.odds.copy()
+            odds.observe(self.odds, f, batch.targets, batch.weights)
         if self.early is None:
             self._take(batch, f)
             return

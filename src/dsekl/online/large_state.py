@@ -17,6 +17,7 @@ from .beside_state import SavedBeside, beside_of, saved_beside
 from .large import BATCH, EARLY, LargeLearner
 from .learner import MOST_BUDGET, Learner, Settings
 from .moments import Moments
+from .odds import check_odds
 from .online_state import learner_of, learner_values
 
 PerOutput = Annotated[Floats, Form(("outputs",))]
@@ -54,6 +55,7 @@ class SavedLarge:
     gamma: Annotated[Floats, Form(("features",), least=0.0)]
     intercept: PerOutput
     unit: PerOutput
+    odds: Annotated[Floats, Form(("two", "two"))]
     n_seen: Count
     weight: NotNegative
     loss_sum: Finite
@@ -74,7 +76,7 @@ def large_values(learner: LargeLearner) -> dict[str, Any]:
         SavedLarge(
             learner.seed, saved(learner.points), learner.coef, saved(learner.waiting), early,
             np.stack(learner.features), learner.gamma,
-            learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum,
+            learner.intercept, learner.unit, learner.odds, learner.n_seen, learner.weight, learner.loss_sum,
             saved_beside(learner.beside), learner.n_scaled,
         )
     )  # fmt: skip
@@ -82,17 +84,18 @@ def large_values(learner: LargeLearner) -> dict[str, Any]:
 
 def large_of(settings: Settings, n_features: int, n_outputs: int, values: Mapping[str, Any]) -> LargeLearner:
     """Return the learner that ``large_values`` described; ValueError if it never did."""
-    sizes = {"features": n_features, "outputs": n_outputs, "three": 3}
+    sizes = {"features": n_features, "outputs": n_outputs, "two": 2, "three": 3}
     saved = from_values(SavedLarge, values, sizes, "the learner")
     points = saved.points.batch(settings.budget)
     if len(saved.coef) != len(points) or not can_be_squared(saved.coef):
         raise ValueError("the learner's coefficients are not those of its points, or are too large")
     if not ((saved.unit > 0).all() and (saved.gamma > 0).any() and (saved.features[[0, 2]] >= 0).all()):
         raise ValueError("the learner's units, its gamma or its moments cannot be")
+    check_odds(saved.odds)
     return LargeLearner(
         settings, saved.seed, points, saved.coef, saved.waiting.batch(BATCH - 1),
         None if saved.early is None else saved.early.batch(EARLY), Moments(*saved.features.copy()), saved.gamma,
-        saved.intercept, saved.unit, saved.n_seen, saved.weight, saved.loss_sum,
+        saved.intercept, saved.unit, saved.odds, saved.n_seen, saved.weight, saved.loss_sum,
         beside_of(saved.beside, n_features), saved.n_scaled,
     )  # fmt: skip
 

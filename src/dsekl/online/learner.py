@@ -21,7 +21,7 @@ from dsekl.compiled import pointer, profile_signature
 from dsekl.kernels import RBF, Pairwise, VectorKernel
 from dsekl.losses import Loss, Quantile
 
-from . import dual_steps, weights
+from . import dual_steps, odds, weights
 from .beside import Beside
 from .buffer import FACTOR, REGRET, Buffer, Floats
 from .buffer_points import PAIRWISE
@@ -107,6 +107,8 @@ class Learner:
     """Features whose weights were learned."""
     intercept: Floats
     unit: Floats
+    odds: Floats
+    """How probabilities are made of f."""
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0
@@ -122,7 +124,7 @@ class Learner:
         learner = Learner(
             settings, seed, Buffer.empty(n_features, n_outputs, machines, settings.budget, seed),
             Moments.of(n_features), Moments.of(n_outputs), np.zeros(n_features), np.ones(n_features),
-            np.zeros(n_features, dtype=bool), np.zeros(n_outputs), np.ones(n_outputs),
+            np.zeros(n_features, dtype=bool), np.zeros(n_outputs), np.ones(n_outputs), odds.at_first(settings.loss),
         )  # fmt: skip
         learner.gamma = learner.gamma_now()
         if learner._learns_weights:
@@ -213,6 +215,8 @@ class Learner:
         y = (Y - self.intercept) / self.unit
         rows = Rows(self.points_of(X), y, weights, labels, self.beside_at(X))
         prepared.learn(self.buffer, rows, self.n_seen, out)
+        if self.settings.classes:
+            prepared.observe_odds(self.odds, out, Y, weights)
         for lost, weight in zip(self._loss_of(y, out).tolist(), weights.tolist(), strict=True):
             self.loss_sum += weight * lost
             self.weight += weight

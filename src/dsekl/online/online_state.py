@@ -16,6 +16,7 @@ from .buffer import FACTOR, N_SCRATCH, SCRATCH, SIZE
 from .early import EarlyRows
 from .learner import MOST_BUDGET, Learner, Settings
 from .moments import Moments
+from .odds import check_odds
 
 PerOutput = Annotated[Floats, Form(("outputs",))]
 
@@ -48,6 +49,7 @@ class SavedLearner:
     learned: Annotated[NDArray[np.bool_], Form(("features",), "bool")]
     intercept: PerOutput
     unit: PerOutput
+    odds: Annotated[Floats, Form(("two", "two"))]
     n_seen: Count
     weight: NotNegative
     loss_sum: Finite
@@ -68,7 +70,7 @@ def learner_values(learner: Learner) -> dict[str, Any]:
         SavedLearner(
             learner.seed, b.points[:, :n], b.kernel[:held, :held], b.lines[:-N_SCRATCH, :n], b.machines, b.counts,
             np.stack(learner.features), np.stack(learner.targets), learner.center, learner.gamma, learner.learned,
-            learner.intercept, learner.unit, learner.n_seen, learner.weight, learner.loss_sum, early,
+            learner.intercept, learner.unit, learner.odds, learner.n_seen, learner.weight, learner.loss_sum, early,
             saved_beside(learner.beside),
         )
     )  # fmt: skip
@@ -102,7 +104,7 @@ def learner_of(settings: Settings, n_features: int, n_outputs: int, values: Any)
         new.early = None
     new.beside = beside_of(saved.beside, n_features)
     new.features, new.targets = Moments(*saved.features.copy()), Moments(*saved.targets.copy())
-    for name in ("seed", "center", "gamma", "learned", "intercept", "unit", "n_seen", "weight", "loss_sum"):
+    for name in ("seed", "center", "gamma", "learned", "intercept", "unit", "odds", "n_seen", "weight", "loss_sum"):
         setattr(new, name, getattr(saved, name))
     return new
 
@@ -121,5 +123,6 @@ def _check(saved: SavedLearner, new: Learner) -> None:
     room = 0 if new.early is None else new.early.most
     if saved.early is not None and not len(saved.early.weights) <= saved.early.most <= room:
         raise ValueError("the learner's first rows are more than there can be")
+    check_odds(saved.odds)
     if not (saved.gamma > 0).any():
         raise ValueError("the learner's gamma is 0 for every feature")

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import dual_steps
+from . import dual_steps, odds
 from .buffer import Buffer, Floats
 from .dual_steps import Ascent, Compared, Rows
 from .moments import Moments, observe
@@ -27,6 +27,9 @@ class Prepared:
 
     def observe(self, moments: Moments, rows: Floats, weights: Floats) -> None:
         self._call(observe, moments, rows, weights)
+
+    def observe_odds(self, known: Floats, f: Floats, targets: Floats, weights: Floats) -> None:
+        self._call(odds.observe, known, f, targets, weights)
 
     def learn(self, b: Buffer, rows: Rows, n_seen: int, out: Floats) -> None:
         self._call(dual_steps.learn, b, rows, self.compared, self.steps, self.keep, n_seen, out)

@@ -22,7 +22,7 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
     gamma : "auto", "scale" or float
         "auto" learns a weight for each feature.
     loss : str or loss object
-        With "logistic", probabilities are those of the model; with others they are squashed margins.
+        Every loss has probabilities, learned from rows as they were predicted before they were learned from.
     C : float
         Weight of the loss of a row against the regularisation.
     budget : int

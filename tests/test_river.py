@@ -43,6 +43,45 @@ def test_river_accepts(model: Any) -> None:
         check(model.clone())
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "w", "words"),
+    [
+        ({"a": 1.0}, None, 1.0, "label is None"),
+        ({"a": 1.0}, float("nan"), 1.0, "label is nan"),
+        ({"a": 1.0}, "u", -1.0, "weight is -1.0"),
+        ({"a": 1.0}, "u", float("inf"), "weight is inf"),
+        ({}, "u", 1.0, "feature"),
+        ({"a": [1.0]}, "u", 1.0, "'a'"),
+        ({"a": 1e200}, "u", 1.0, "'a'"),
+    ],
+)
+def test_bad_rows_are_named_and_teach_nothing(x: Any, y: Any, w: float, words: str) -> None:
+    model = KernelClassifier(seed=1)
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    with pytest.raises(ValueError, match=words):
+        model.learn_one(x, y, w)
+    assert model.n_seen == 0
+    assert model.predict_one({"a": 1.0}) is None
+
+
+def test_targets_that_are_no_numbers_are_named() -> None:
+    model = KernelRegressor(seed=1)
+    for y in (None, "much", float("inf")):
+        with pytest.raises(ValueError, match="target is"):
+            model.learn_one({"a": 1.0}, y)
+    assert model.predict_one({"a": 1.0}) == 0.0
+
+
+def test_a_missing_number_is_as_usual_and_a_new_one_is_taken_in() -> None:
+    model = KernelClassifier(seed=1, budget=50)
+    rng = np.random.default_rng(0)
+    for place, (a, b) in enumerate(rng.standard_normal((600, 2)).tolist()):
+        row = {"a": a, "b": b} if place >= 200 else {"a": a}
+        model.learn_one({**row, "c": float("nan")} if place % 3 == 0 else row, a > 0 if place < 200 else b > 0)
+    assert model.predict_one({"b": 2.0}) is True
+    assert model.predict_one({"b": -2.0, "unknown": 7.0}) is False
+
+
 def test_a_model_refers_to_nothing_of_the_compiler() -> None:
     """River counts memory by all that an object refers to; the compiler's own objects are the process's."""
     model = KernelClassifier(seed=1)

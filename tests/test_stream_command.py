@@ -115,6 +115,9 @@ def test_broken_lines_are_named_and_skipped_only_if_asked(tmp_path: Path) -> Non
     assert "1 field" in words
     figures = run(path, "-m", tmp_path / "m", "-t", "y", "--json", "--skip-broken")
     assert (figures["rows"], figures["broken lines"]) == (4, 3)
+    assert "--C -1" in run(path, "-t", "y", "--C", "-1", "--json", code=2)
+    path.write_text("y\nyes\nno\n")
+    assert "feature" in run(path, "-t", "y", "--json", code=2)
     path.write_text('{"a": 1, "y": 2.5}\n{"a": [1], "y": 3}\n')
     words = run(path, "-m", tmp_path / "n", "-t", "y", "--json", "--task", "regression", code=2)
     assert f"{path}:2" in words

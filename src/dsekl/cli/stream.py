@@ -106,6 +106,8 @@ def stream(
         kernel=kernel, gamma=o.number_or_rule("--gamma", gamma, ("auto", "scale")), C=C, loss=loss, budget=budget,
         maintenance=maintenance, half_life=_half_life(half_life), n_cols=n_cols,
     )  # fmt: skip
+    if C is not None and not 0 < C < float("inf"):
+        raise UsageError(f"--C {C:g}: give a positive number, e.g. 1")
     o.check_choice("--kernel", kernel, KERNELS)
     o.check_choice("--maintenance", maintenance, WAYS)
     goes_on = resume and model is not None and model.exists()

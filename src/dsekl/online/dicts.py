@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +29,14 @@ class DictMachine:
 
     def learn(self, x: Mapping[Any, Any], y: Any, weight: float = 1.0) -> None:
         """Learn from a row; ``y`` is a label, or a number for regression. A row that is refused changes nothing."""
-        target = None if self.settings.classes else np.array([[float(y)]])
-        if target is not None and not np.isfinite(target).all():
-            raise ValueError(f"the target is {y!r}, no finite number; leave such rows out")
+        target = None if self.settings.classes else np.array([[_finite(y, "target")]])
+        if target is None and (y is None or y != y):  # NaN is unlike itself, and would be a new class each time
+            raise ValueError(f"the label is {y!r}; leave such rows out, or give them a label")
+        if _finite(weight, "weight") < 0:
+            raise ValueError(f"the weight is {weight!r}; give a number from 0 on")
         row = self.slots.rows([x], grow=True)
+        if not row.shape[1]:
+            raise ValueError("no row has had a feature yet; give at least one number or text beside the target")
         code = 0
         if target is None:
             code = self._code(y)
@@ -68,3 +73,14 @@ class DictMachine:
             return np.ones((len(f), 1))
         assert self.learner is not None
         return probabilities(self.learner.settled().odds, f)
+
+
+def _finite(value: Any, name: str) -> float:
+    """Return a number; ValueError for anything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"the {name} is {value!r:.60}, no finite number; leave such rows out")
+    return number

@@ -101,6 +101,20 @@ def test_forgetting_is_worth_it_after_a_change() -> None:
     assert wrong["auto"] < 0.5 * wrong[None]
 
 
+def test_an_automatic_C_is_far_from_the_worse_one() -> None:
+    """Noisy labels want a small C, and a checkerboard without noise a large one."""
+    rng = np.random.default_rng(9)
+    rows = rng.uniform(0, 4, (3000, 2))
+    clean = (np.floor(rows).sum(axis=1) % 2).astype(int)
+    for y, best, worst in ((clean, 10.0, 0.2), (np.where(rng.random(3000) < 0.3, 1 - clean, clean), 0.2, 10.0)):
+        errors = {}
+        for C in (best, worst, "auto"):
+            model = OnlineDSEKLClassifier(budget=60, gamma=2.0, C=C, random_state=0)
+            model.partial_fit(rows[:2000], y[:2000], classes=[0, 1])
+            errors[C] = np.mean(model.predict(rows[2000:]) != clean[2000:])
+        assert errors["auto"] < 0.8 * errors[worst]
+
+
 def test_learned_weights_find_the_columns_that_matter() -> None:
     rows = np.random.default_rng(2).standard_normal((600, 8)) * [1, 10, 1, 1, 100, 1, 1, 1]
     y = (rows[:, 0] * rows[:, 1] > 0).astype(int)

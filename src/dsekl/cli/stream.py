@@ -26,7 +26,7 @@ KERNELS = tuple(name for name in o.KERNELS if name not in ("auto", "precomputed"
 LOSSES = {"classification": ("hinge", "squared_hinge", "logistic", "squared"), "regression": o.LOSSES["regression"]}
 """Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""
 
-DEFAULT_C = {"classification": 1.0, "regression": 10.0}
+DEFAULT_C: dict[str, float | str] = {"classification": "auto", "regression": 10.0}
 
 Source = Annotated[
     Path, typer.Argument(help="csv with a header, or JSON lines (also gz, bz2, xz); - reads standard input.")
@@ -39,7 +39,7 @@ HalfLife = Annotated[
 StreamKernel = Annotated[str, typer.Option("--kernel", help=f"{', '.join(KERNELS)}.", rich_help_panel=o.MODEL)]
 StreamGamma = Annotated[str, typer.Option("--gamma", help="auto, scale, or a number.", rich_help_panel=o.MODEL)]
 StreamC = Annotated[
-    float | None, typer.Option("--C", "-C", help="Weight of the loss. Default: 1, or 10 for regression.",
+    str | None, typer.Option("--C", "-C", help="Weight of the loss, or auto. Default: auto, or 10 for regression.",
                                rich_help_panel=o.MODEL),
 ]  # fmt: skip
 StreamLoss = Annotated[
@@ -103,11 +103,10 @@ def stream(
     printer = Output(as_json, quiet)
     _check(data, model, start, output, resume, force, delimiter)
     given = dict(
-        kernel=kernel, gamma=o.number_or_rule("--gamma", gamma, ("auto", "scale")), C=C, loss=loss, budget=budget,
+        kernel=kernel, gamma=o.number_or_rule("--gamma", gamma, ("auto", "scale")), loss=loss,
+        C=None if C is None else o.number_or_rule("--C", C, ("auto",)), budget=budget,
         maintenance=maintenance, half_life=_half_life(half_life), n_cols=n_cols,
     )  # fmt: skip
-    if C is not None and not 0 < C < float("inf"):
-        raise UsageError(f"--C {C:g}: give a positive number, e.g. 1")
     o.check_choice("--kernel", kernel, KERNELS)
     o.check_choice("--maintenance", maintenance, WAYS)
     goes_on = resume and model is not None and model.exists()

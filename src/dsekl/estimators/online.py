@@ -37,7 +37,7 @@ PARAMETERS: dict[str, Parameter] = {
     "kernel": Parameter("rbf", Role.TERMS, ANYTHING),
     "gamma": Parameter("auto", Role.TERMS, ANYTHING),
     "loss": Parameter("hinge", Role.PROBLEM, ANYTHING),
-    "C": Parameter(1.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither")]),
+    "C": Parameter(1.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]),
     "budget": Parameter(500, Role.TERMS, [COUNT]),
     "maintenance": Parameter("merge", Role.COURSE, [StrOptions(set(WAYS))]),
     "half_life": Parameter("auto", Role.COURSE, [Interval(Real, 1, None, closed="left"), StrOptions({"auto"}), None]),
@@ -60,9 +60,9 @@ class OnlineEstimator(BaseEstimator):
     compaction_: dict[str, Any]
 
     def _settings(self) -> Settings:
-        kernel = self._resolved_kernel()
+        kernel, C = self._resolved_kernel(), self.C if isinstance(self.C, str) else float(self.C)
         return Settings(
-            kernel, self._resolved_loss(), self._checked_gamma(), float(self.C), int(self.budget), self.maintenance,
+            kernel, self._resolved_loss(), self._checked_gamma(), C, int(self.budget), self.maintenance,
             self.half_life, int(self.n_cols), self._task == "classification",
         )  # fmt: skip
 

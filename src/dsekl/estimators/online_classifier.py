@@ -37,8 +37,9 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
         squared distances). "scale" is scikit-learn's rule on the rows so far. No scaler is needed with "auto".
     loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
         Every one of them gives ``predict_proba``.
-    C : float, default=1.0
-        Weight of the loss of a row against the regularisation.
+    C : float or "auto", default=1.0
+        Weight of the loss of a row against the regularisation. "auto" lets machines with 0.2, 1 and 10 share points and
+        kernel values, and weighs them by their losses of late; beyond a budget of 4,096 it is 1.
     budget : int, default=500
         Points that are kept. Up to 4,096, the kernel values of all pairs are held: 8 ``budget**2`` bytes. Beyond, rows
         are learned from in mini-batches, and no matrix is held.

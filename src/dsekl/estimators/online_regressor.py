@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from dsekl.runs.role import Role
@@ -22,7 +22,7 @@ from .parameters import ANYTHING, Parameter, with_parameters
 from .regressor import DSEKLRegressor
 
 LOSS = Parameter("squared", Role.PROBLEM, ANYTHING)
-C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither")])
+C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})])
 
 
 @with_parameters_of(OnlineDSEKLClassifier)
@@ -34,8 +34,8 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
     ----------
     loss : {"squared", "epsilon_insensitive", "huber", "quantile"} or loss object, default="squared"
         The parameter of a loss is in units of the spread of the targets so far.
-    C : float, default=10.0
-        Weight of the loss of a row against the regularisation.
+    C : float or "auto", default=10.0
+        Weight of the loss of a row against the regularisation. "auto" weighs 1, 10 and 100 by their losses of late.
 
     Attributes
     ----------

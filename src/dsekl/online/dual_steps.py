@@ -61,7 +61,8 @@ class Ascent(NamedTuple):
 
     step: FunctionPointer
     shape: float
-    C: float
+    C: Floats
+    """Of each machine."""
     n_cols: int
     shrink: FunctionPointer
     tilt: float
@@ -88,7 +89,7 @@ def step_at(b: Any, n: int, j: int, a: Any) -> None:
         o = g - m * b.outputs
         factor, own = b.machines[FACTOR, m], b.kernel[j, j]
         old = factor * coef[g, j]
-        bound = a.C * factor * mass[m, j]
+        bound = a.C[m] * factor * mass[m, j]
         new = a.step(targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
         if abs(new - old) * own > SMALL:
             change = (new - old) / factor
@@ -202,7 +203,7 @@ def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any,
         m = g // b.outputs
         o = g - m * b.outputs
         f = b.machines[FACTOR, m] * dot(coef[g], row, n) + rows.beside[r, o]
-        start[g] = a.step(rows.targets[r, o], 0.0, f, own, a.C * rows.weights[r], a.shape)
+        start[g] = a.step(rows.targets[r, o], 0.0, f, own, a.C[m] * rows.weights[r], a.shape)
         enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
     return enters
 

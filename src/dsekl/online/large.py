@@ -217,7 +217,7 @@ class LargeLearner:
         """Return the coefficients of some points after dual ascent on their own block."""
         where = np.arange(built.n_rows)[places]
         K = built.block(where, where)
-        y, C = (rows.targets - self.intercept) / self.unit, self.settings.C * rows.weights
+        y, C = (rows.targets - self.intercept) / self.unit, self.settings.first_C * rows.weights
         new = np.empty_like(coef)
         for o in range(self.n_outputs):
             line = np.ascontiguousarray(coef[:, o])

@@ -76,5 +76,5 @@ def _learned_gamma(settings: Settings, early: Batch, scales: Scales, seed: int) 
 
     classes = early.labels.astype(np.intp) if settings.classes else None
     data = metric.Data(ArrayRows(early.rows), targets, early.weights, errors, classes, ALONE, KERNEL_TOL, MEMORY)
-    options = metric.Options({"own": settings.kernel}, {"own": loss}, settings.C)
+    options = metric.Options({"own": settings.kernel}, {"own": loss}, settings.first_C)
     return metric.learn(data, options, seed, _NothingKept(), lambda done: None).gamma

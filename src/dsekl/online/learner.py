@@ -40,6 +40,9 @@ MOST_EARLY = 2**22
 HALF_LIVES = (np.inf, 1000.0, 100.0)
 """In rows, of ``half_life="auto"``."""
 
+C_VALUES = {True: (1.0, 0.2, 10.0), False: (10.0, 1.0, 100.0)}
+"""Of ``C="auto"``, for classes and for numbers."""
+
 SWEEPS = 3
 """Passes over the buffer after the kernel has changed, and at the end of a fit."""
 
@@ -54,7 +57,7 @@ class Settings:
     kernel: VectorKernel
     loss: Loss
     gamma: float | Floats | str = "auto"
-    C: float = 1.0
+    C: float | str = 1.0
     budget: int = 500
     maintenance: str = "merge"
     half_life: float | str | None = None
@@ -70,10 +73,18 @@ class Settings:
             )
 
     @property
-    def half_lives(self) -> tuple[float, ...]:
+    def machines(self) -> tuple[tuple[float, float], ...]:
+        """The half-life and the C of each machine: the first C forgets at all rates, the others at the first."""
         if self.half_life is None:
-            return (np.inf,)
-        return HALF_LIVES if isinstance(self.half_life, str) else (float(self.half_life),)
+            lives: tuple[float, ...] = (np.inf,)
+        else:
+            lives = HALF_LIVES if isinstance(self.half_life, str) else (float(self.half_life),)
+        first, *others = C_VALUES[self.classes] if isinstance(self.C, str) else (float(self.C),)
+        return (*((life, first) for life in lives), *((lives[0], C) for C in others))
+
+    @property
+    def first_C(self) -> float:
+        return self.machines[0][1]
 
     @property
     def way(self) -> str:
@@ -89,7 +100,14 @@ class Settings:
     def ascent(self) -> Ascent:
         tilt = 0.0 if self.classes else self.loss.shape if isinstance(self.loss, Quantile) else 0.5
         step = pointer(self.loss.dual_step(), STEP)
-        return Ascent(step, float(self.loss.shape), float(self.C), self.n_cols, shrinking(self.way), tilt)
+        return Ascent(
+            step,
+            float(self.loss.shape),
+            np.array([C for _, C in self.machines]),
+            self.n_cols,
+            shrinking(self.way),
+            tilt,
+        )
 
 
 @dataclass
@@ -120,7 +138,7 @@ class Learner:
     @staticmethod
     def start(settings: Settings, n_features: int, n_outputs: int, seed: int) -> Learner:
         """Return a machine that has seen nothing."""
-        machines = len(settings.half_lives)
+        machines = len(settings.machines)
         learner = Learner(
             settings, seed, Buffer.empty(n_features, n_outputs, machines, settings.budget, seed),
             Moments.of(n_features), Moments.of(n_outputs), np.zeros(n_features), np.ones(n_features),
@@ -135,7 +153,7 @@ class Learner:
     @cached_property
     def _prepare(self) -> Callable[[], Prepared]:
         """Give what is compiled. It is the process's, so it stands behind a function: walks over memory end there."""
-        prepared = Prepared(self.settings.compared, self.settings.ascent, self.settings.half_lives)
+        prepared = Prepared(self.settings.compared, self.settings.ascent, [life for life, _ in self.settings.machines])
         return lambda: prepared
 
     @property

@@ -78,7 +78,7 @@ def learner_values(learner: Learner) -> dict[str, Any]:
 
 def learner_of(settings: Settings, n_features: int, n_outputs: int, values: Any) -> Learner:
     """Return the learner that ``learner_values`` described; ValueError if it never did."""
-    machines = len(settings.half_lives)
+    machines = len(settings.machines)
     new = Learner.start(settings, n_features, n_outputs, 0)
     counts = values.get("counts") if isinstance(values, dict) else None
     n = int(counts[SIZE]) if isinstance(counts, np.ndarray) and counts.shape == (2,) else 0

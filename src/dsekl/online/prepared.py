@@ -20,7 +20,7 @@ from .moments import Moments, observe
 class Prepared:
     """The compiled functions of a learner, and those of their arguments that stay."""
 
-    def __init__(self, compared: Compared, steps: Ascent, half_lives: tuple[float, ...]) -> None:
+    def __init__(self, compared: Compared, steps: Ascent, half_lives: list[float]) -> None:
         self.compared, self.steps = compared, steps
         self.keep = np.exp2(-1.0 / np.array(half_lives))
         self._entries: dict[Any, Any] = {}

@@ -25,7 +25,7 @@ MOST_CLASSES = 1000
 MOST_POINTS = 10_000_000
 
 FIELDS: dict[str, Any] = {
-    "kernel": str, "loss": str, "gamma": Positive | Literal["auto", "scale"], "C": Positive,
+    "kernel": str, "loss": str, "gamma": Positive | Literal["auto", "scale"], "C": Positive | Literal["auto"],
     "budget": Annotated[int, Range(1, most=MOST_POINTS)], "maintenance": str,
     "half_life": Annotated[float, Range(1.0)] | Literal["auto"] | None,
     "n_cols": Annotated[int, Range(0, most=2**31)], "classes": bool,

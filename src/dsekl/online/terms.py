@@ -94,7 +94,7 @@ def _fill(learner: Learner, points: Batch, coef: Floats) -> None:
         learner.points_of(points.rows), points.targets / learner.unit, points.weights, points.labels,
         learner.beside_at(points.rows),
     )  # fmt: skip
-    every = np.tile(coef, len(learner.settings.half_lives))
+    every = np.tile(coef, len(learner.settings.machines))
     admit(learner.buffer, rows, every, prepared.compared, prepared.steps)
 
 
@@ -107,14 +107,14 @@ def _project(learner: Learner, terms: Terms) -> None:
     K = learner.buffer.kernel[:n, :n].copy()
     K[np.diag_indices(n)] *= 1.0 + RIDGE
     found = linalg.solve(K, f, assume_a="pos").T
-    times = len(learner.settings.half_lives)
+    times = len(learner.settings.machines)
     parts.coef[:, :n] = np.tile(found, (times, 1))
     parts.f[:, :n] = np.tile(found @ learner.buffer.kernel[:n, :n], (times, 1))
 
 
 def implied(settings: Settings, coef: Floats, f: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Return the targets, weights and labels that coefficients and predictions (n, n_outputs) speak of."""
-    loss, C = settings.loss, settings.C
+    loss, C = settings.loss, settings.first_C
     one = np.ones(1)
     steepest = max(float(np.abs(loss.gradient(sign * one, -sign * FAR * one))[0]) for sign in (-1.0, 1.0))
     masses = np.maximum(1.0, np.abs(coef).max(axis=1, initial=0.0) / (C * steepest))

@@ -29,7 +29,7 @@ class KernelRegressor(Streamed, base.MiniBatchRegressor):
         kernel: Any = "rbf",
         gamma: Any = "auto",
         loss: Any = "squared",
-        C: float = 10.0,
+        C: float | str = 10.0,
         budget: int = 200,
         maintenance: str = "merge",
         half_life: Any = "auto",

@@ -20,7 +20,7 @@ class Streamed:
 
     kernel: Any
     gamma: Any
-    C: float
+    C: float | str
     budget: int
     maintenance: str
     half_life: Any
@@ -38,15 +38,16 @@ class Streamed:
             raise ValueError(f"gamma={self.gamma!r} must be 'auto', 'scale' or a positive number, e.g. 1.0")
         if self.maintenance not in WAYS:
             raise ValueError(f"maintenance={self.maintenance!r} is not known; choose one of {', '.join(WAYS)}")
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C={self.C!r} must be positive and finite, e.g. 1.0")
+        C = self.C if isinstance(self.C, str) else float(self.C)
+        if C != "auto" and (isinstance(C, str) or not 0 < C < np.inf):
+            raise ValueError(f"C={self.C!r} must be 'auto' or positive and finite, e.g. 1.0")
         for name, least in (("budget", 1), ("n_cols", 0)):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number from {least} on")
         if not (self.half_life in ("auto", None) or (not isinstance(self.half_life, str) and self.half_life >= 1)):
             raise ValueError(f"half_life={self.half_life!r} must be 'auto', None or a number of rows from 1 on")
         settings = Settings(
-            kernel, losses.resolve(loss, task), self.gamma, float(self.C), self.budget, self.maintenance,
+            kernel, losses.resolve(loss, task), self.gamma, C, self.budget, self.maintenance,
             self.half_life, self.n_cols, task == "classification", learns_weights,
         )  # fmt: skip
         self._machine = DictMachine(settings, DEFAULT_SEED if self.seed is None else self.seed)

@@ -50,9 +50,11 @@ numpydoc_show_class_members = False  # the template lists them, with their docst
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"  # the list on the right has no room for DSEKLClassifier.decision_function
 
+SECTIONS = ("tables", "uncertainty", "models", "streams", "time", "objects", "paper")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "ignore_pattern": r"__init__\.py|(^|/)demo\.py$",  # make demo has its own way of showing things
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,

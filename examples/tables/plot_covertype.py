@@ -94,17 +94,16 @@ print(
 # bound on how far the objective is from the optimum. It is defined from the first epoch with all rows on, and may rise
 # from one epoch to the next.
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 top = np.argsort(model.feature_importances_)[-10:]
-left.barh([names[k] for k in top], 100 * model.feature_importances_[top], color=GOLD)
+left.barh([names[k] for k in top], 100 * model.feature_importances_[top], color="C2")
 left.set_title("feature importance, %", loc="left", fontsize=10)
 history = [record for record in model.history_ if np.isfinite(record["gap"])]
 right.plot(
     [record["epoch"] for record in history],
     [record["gap"] for record in history],
     "o-",
-    color=RED,
+    color="C0",
 )
 right.set(xlabel="epoch", ylim=(0, None))
 right.set_title("relative duality gap", loc="left", fontsize=10)

@@ -34,6 +34,7 @@ extensions = [
     "closing_lines",
     "foreign_references",
     "pictures",
+    "source_pages",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["pictures"]
@@ -65,6 +66,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "min_reported_time": 10**6,  # seconds differ from machine to machine; the benchmarks page has those that matter
     "image_srcset": ["2x"],
+    "thumbnail_size": (700, 300),
     "doc_module": ("dsekl",),
     "backreferences_dir": "gallery/backreferences",
     "reset_modules": ("matplotlib", "gallery_style.apply"),
@@ -77,8 +79,10 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["dsekl.css"]
 html_favicon = "_static/logo.svg"
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
+html_domain_indices = False  # a list of modules helps nobody; the API pages have them
 html_math_renderer = "mathml"
 html_sidebars = {
     page: []

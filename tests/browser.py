@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from base64 import b64decode
 from collections import deque
 from pathlib import Path
@@ -32,6 +33,16 @@ FLAGS = (
 )
 HEIGHT = 900
 
+MOVE = """
+import fcntl, os, sys
+high = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for end, place in zip(high, (3, 4)):
+    os.dup2(end, place)
+    os.close(end)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Moves the ends of the pipes to 3 and 4, whatever numbers they have here, and becomes chromium."""
+
 
 class Page:
     """One tab, and what it complained of since the last page was opened."""
@@ -40,10 +51,8 @@ class Page:
         assert CHROMIUM is not None
         ours, commands = os.pipe()
         answers, theirs = os.pipe()
-        # The shell moves the pipe's ends to 3 and 4, whatever numbers they have here.
-        shell = ["sh", "-c", f'exec "$@" 3<&{ours} 4>&{theirs}', "sh"]
         self._process = subprocess.Popen(
-            [*shell, CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+            [sys.executable, "-c", MOVE, str(ours), str(theirs), CHROMIUM, *FLAGS, f"--user-data-dir={folder}"],
             pass_fds=(ours, theirs),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -58,6 +67,9 @@ class Page:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        # Colours that fade into each other would be judged half-way.
+        still = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+        self.call("Emulation.setEmulatedMedia", features=still)
 
     def __enter__(self) -> Self:
         return self
@@ -124,6 +136,11 @@ class Page:
             elif method == "Network.loadingFailed" and not told.get("canceled"):
                 found.append(f"not loaded: {told['errorText']}")
         return found
+
+    def requested(self) -> list[str]:
+        """The addresses of all that the page asked for."""
+        sent = [event["params"] for event in self._events if event.get("method") == "Network.requestWillBeSent"]
+        return [told["request"]["url"] for told in sent if not told["request"]["url"].startswith("data:")]
 
     def picture(self, path: Path, whole: bool = True) -> None:
         """Write what the page looks like to a file."""

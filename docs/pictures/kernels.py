@@ -1,4 +1,4 @@
-"""Kernels of distances as functions of the distance: how smooth they are at 0, and how soon they are 0."""
+"""Distance-based kernels as functions of the distance: how smooth they are at 0, and how soon they are 0."""
 
 import numpy as np
 from matplotlib.figure import Figure

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
+from cells import RESULTS, read
 from scipy.stats import rankdata
 
-RESULTS = Path(__file__).parent / "results"
 OURS = "dsekl"
 NEAR = 0.1
 """Share by which another model's error is lower where dsekl loses by much."""
@@ -29,9 +28,10 @@ Cells = dict[str, dict[str, dict[str, dict[str, Any]]]]
 Errors = dict[str, dict[str, float]]
 
 
-def read_cells(path: Path = RESULTS / "panel.json") -> Cells:
+def read_cells() -> Cells:
     """Return what the panel measured: table, model, split, and the figures of each."""
-    return json.loads(path.read_text()) if path.exists() else {}
+    found: Cells = read(RESULTS / "panel.json")
+    return found
 
 
 def shared_splits(models: dict[str, dict[str, Any]], labels: Sequence[str]) -> set[str]:

@@ -9,15 +9,13 @@ and gone on with. dsekl's cells are measured anew by each ``measure dsekl``.
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 from time import process_time
 from typing import Any
 
+import cells
 import numpy as np
 from headline import NEW, OURS, behind, means, ranks_of, read_cells, shared_splits
 from report import publish, table
@@ -26,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from tabular_data import panel_data
 
 COMMAND = "DSEKL_DATA=... python benchmarks/panel.py"
-CELLS = Path(__file__).parent / "results" / "panel.json"
+CELLS = cells.RESULTS / "panel.json"
 SPLITS = (0, 1, 2)
 MOST_TRAINING_ROWS, MOST_TEST_ROWS = 3_000, 5_000
 """So that support vector machines and xRFM can take part."""
@@ -42,15 +40,6 @@ def split(X: Any, y: Any, regression: bool, seed: int) -> tuple[tuple[Any, Any],
         np.arange(n), train_size=n_train, test_size=n_test, random_state=seed, stratify=strata
     )
     return (X[train], y[train]), (X[test], y[test])
-
-
-def keep(name: str, label: str, seed: int, cell: dict[str, Any]) -> None:
-    """Write one more cell; other processes may have written theirs meanwhile."""
-    cells = read_cells()
-    cells.setdefault(name, {}).setdefault(label, {})[str(seed)] = cell
-    draft = CELLS.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n")
-    draft.replace(CELLS)
 
 
 def measure_cells(labels: list[str]) -> None:
@@ -72,7 +61,7 @@ def measure_cells(labels: list[str]) -> None:
                         if hasattr(model, "metric_")
                         else "not learned"
                     )
-                keep(name, label, seed, cell)
+                cells.keep(CELLS, [name, label, str(seed)], cell)
                 print("  ", name, label, seed, cell, flush=True)
 
 
@@ -98,11 +87,11 @@ def mean_ranks(label: str, ranks: list[Any]) -> list[str]:
 
 
 def publish_all() -> None:
-    cells = read_cells()
-    errors = means(cells, "error", list(MODELS))
-    counts = Counter(len(shared_splits(models, list(MODELS))) for models in cells.values())
+    found = read_cells()
+    errors = means(found, "error", list(MODELS))
+    counts = Counter(len(shared_splits(models, list(MODELS))) for models in found.values())
     n_splits = " and ".join(f"{n} of {count} tables" for n, count in sorted(counts.items(), reverse=True))
-    chosen = Counter(cell["chosen"] for models in cells.values() for cell in models[OURS].values())
+    chosen = Counter(cell["chosen"] for models in found.values() for cell in models[OURS].values())
     publish(
         "Tables", COMMAND + " measure all; python benchmarks/panel.py publish",
         "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation), mean over "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import redirect_stdout
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -51,25 +51,22 @@ def numbers(text: str) -> list[float]:
     return [float(number) for number in re.findall(NUMBER, text)]
 
 
-def headline() -> Any:
-    """The module that computes figures from the results of the benchmarks; benchmarks/ is no package."""
-    spec = spec_from_file_location("headline", ROOT / "benchmarks" / "headline.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def headline(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script that computes figures from the results of the benchmarks; scripts find each other by their folder."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return import_module("headline")
 
 
-def test_the_numbers_on_covertype_are_those_of_the_results() -> None:
-    for figures in headline().covertype().values():
+def test_the_numbers_on_covertype_are_those_of_the_results(headline: Any) -> None:
+    for figures in headline.covertype().values():
         assert f"{figures['error']} ± {figures['spread']} %" in README
         assert figures["seconds"] in README
         assert figures["seeds"] == "3"
 
 
-def test_the_numbers_of_the_panel_are_those_of_the_results() -> None:
-    figures = headline().panel()
+def test_the_numbers_of_the_panel_are_those_of_the_results(headline: Any) -> None:
+    figures = headline.panel()
     words = " ".join(README.split())
     for told in (
         f"{figures['tables']} tables",
@@ -85,11 +82,11 @@ def test_the_numbers_of_the_panel_are_those_of_the_results() -> None:
     assert all(rank in README for rank in figures["rival_ranks"].values())
 
 
-def test_the_site_states_no_figure_of_its_own() -> None:
+def test_the_site_states_no_figure_of_its_own(headline: Any) -> None:
     """Where a result has a file, the page is filled from it."""
     for page in ("index", "benchmark-summary"):
         text = (ROOT / "docs" / f"{page}.md").read_text()
-        for figures in headline().covertype().values():
+        for figures in headline.covertype().values():
             assert figures["error"] not in text
             assert figures["seconds"] not in text
-        assert headline().panel()["rank"] not in text
+        assert headline.panel()["rank"] not in text

@@ -26,7 +26,7 @@ from .info import info
 from .plain_help import Command, Group
 from .predict import predict
 from .reproduce import reproduce
-from .signals import INTERRUPTED, heeded_requests
+from .signals import INTERRUPTED, Request, heeded
 from .stream import stream
 from .streams import discard, flush_output
 from .tune import tune
@@ -83,8 +83,12 @@ def show_version(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
-    with heeded_requests() as request:
-        code = _run(lambda: app(arguments)) or _run(flush_output)
+    request = Request()
+    try:
+        with heeded(request):
+            code = _run(lambda: app(arguments)) or _run(flush_output)
+    except KeyboardInterrupt:  # between two steps
+        code = INTERRUPTED
     sys.exit(request.exit_code(code))
 
 

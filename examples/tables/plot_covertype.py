@@ -1,10 +1,13 @@
 """
-Covertype in a minute
-=====================
+Covertype: half a million rows
+==============================
 
 Forest cover types from cartographic data: half a million rows, ten numeric columns in different units, and two groups
 of one-hot columns. Nothing is scaled and nothing is tuned by hand: the model learns a weight for each column, chooses
 its width and C, and then finds the exact kernel machine.
+
+The output below is of the real data where the site was built with them, and of a small generated map elsewhere; its
+first line says which. The figure and the table at the end are of the real data, all 559,890 training rows.
 """
 
 import os
@@ -113,6 +116,9 @@ for ax in (left, right):
 # %%
 # Measured on the real data
 # -------------------------
+#
+# .. image:: /claim.png
+#    :alt: Test error against seconds of training on covertype: dsekl, LightGBM, SVC and Nyström
 #
 # .. include:: /benchmarks.md
 #    :parser: myst_parser.sphinx_

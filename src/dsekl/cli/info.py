@@ -59,7 +59,10 @@ def _model(content: dict[str, Any], recipe: Recipe | None) -> list[RenderableTyp
         "written by": f"dsekl {content['library']}",
         "file": size(content["bytes"]),
     }
-    return [pairs(content["path"], figures), pairs("Settings (all of them, and the rest of the file: --json)", settings)]
+    return [
+        pairs(content["path"], figures),
+        pairs("Settings (all of them, and the rest of the file: --json)", settings),
+    ]
 
 
 def _told(command: object) -> str | None:

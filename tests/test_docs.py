@@ -138,3 +138,16 @@ def test_every_picture_is_on_a_page() -> None:
     scripts = {path.stem for path in (DOCS / "pictures").glob("*.py")} - {"logo"}
     pages = "".join(path.read_text() for path in DOCS.rglob("*.md") if "gallery" not in path.parts)
     assert set(re.findall(r"^```\{picture\} (\w+)$", pages, re.MULTILINE)) == scripts
+
+
+def test_every_snippet_of_the_site_is_run() -> None:
+    """Doctest runs what has prompts; README's snippets, which the home page includes, have a test of their own."""
+    needs_a_cluster = {"clusters.md"}
+    pages = [path for path in DOCS.rglob("*.md") if "gallery" not in path.parts and path.name not in needs_a_cluster]
+    silent = [
+        f"{path.relative_to(DOCS)}: {code.splitlines()[0]}"
+        for path in pages
+        for code in re.findall(r"^```(?:python|pycon)\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+        if not code.startswith(">>>")
+    ]
+    assert not silent

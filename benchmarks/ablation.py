@@ -90,7 +90,7 @@ def publish_all() -> None:
         f"Change of the test error on {len(found)} of the panel's tables (split {SPLIT}) when one choice is left out: "
         "its mean, and on how many tables leaving it out is worse and better.\n\n"
         + table(["", "mean change", "worse on", "better on"], lines)
-        + "\n\nIn hindsight, the lowest of all these variants' test errors is that of all choices, within one per cent, "
+        + "\n\nIn hindsight, the lowest of these variants' test errors is that of all choices, within one per cent, "
         f"on {near} of {len(found)} tables; all choices are {100 * over:.1f} % above it in the mean.",
     )  # fmt: skip
 

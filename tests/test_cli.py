@@ -121,7 +121,7 @@ def test_regression(run: Any, tmp_path: Path) -> None:
     np.savetxt(path, np.column_stack([x, np.sin(x[:, 0])]), delimiter=",", header="a,b,y", comments="")
     fitted = run("fit", path, "-t", "y", "-m", model, "--json")
     assert fitted.json["task"] == "regression"
-    assert "many numbers: fitting a regressor; override with --task" in fitted.err
+    assert "has numbers: fitting a regressor; override with --task" in fitted.err
     scores = run("evaluate", model, path, "--json").json
     assert scores["r2"] > 0.98
     assert scores["rmse"] ** 2 == pytest.approx((1 - scores["r2"]) * np.sin(x[:, 0]).var(), rel=1e-6)

@@ -287,3 +287,14 @@ with heeded_requests():
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "['callback'] stopped\n", "")
+
+
+def test_few_integers_at_a_terminal_are_asked_about_once(tmp_path: Path) -> None:
+    data, model = tmp_path / "grades.csv", tmp_path / "m.dsekl"
+    data.write_text("\n".join(["a,grade", *(f"{i % 17},{1 + i % 3}" for i in range(60))]))
+    with Terminal(["fit", str(data), "-t", "grade", "-m", str(model), "--gamma", "1", "--C", "1"]) as terminal:
+        terminal.read_until(r"'grade' holds 3 different integers \(1, 2, 3\)\. Are they classes .*amounts.*--task")
+        os.write(terminal.end, b"amounts\n")
+        assert terminal.finish() == 0, terminal.shown
+    assert terminal.shown.count("different integers") == 1
+    assert isinstance(dsekl.load(model), dsekl.DSEKLRegressor)

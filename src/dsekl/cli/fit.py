@@ -31,6 +31,8 @@ def fit(
     max_levels: o.MaxLevels = 100,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
+    day_first: o.DayFirst = None,
     kernel: o.Kernel = "auto",
     gamma: o.Gamma = "auto",
     C: o.Cost = "auto",
@@ -64,8 +66,8 @@ def fit(
     if checkpoint is not None:
         settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
 
-    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    training = read_training(output, data, options, header, delimiter)
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
+    training = read_training(output, data, options, header, delimiter, decimal)
     if loss is not None:
         o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
     if share := _validation_share(output, validation, training):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from .column_encodings import (
     column_from_dict,
     finite,
 )
-from .date_columns import DateLearner, as_time
+from .date_columns import DateLearner
+from .date_spelling import as_time, day_comes_first
 from .errors import quoted
 from .field_values import Numbers, is_missing, is_number, is_truth
 from .messages import Message
@@ -28,6 +30,9 @@ from .table import Chunk
 
 SAMPLE_ROWS, SAMPLE_CELLS = 2**14, 2**24
 """Rows from which medians are taken, fewer for many columns: all of a smaller table, random ones of a larger."""
+
+MOST_LOOKED_AT = 1_000
+"""Different texts of a column, of which dates must be more than half for it to be one of dates."""
 
 NOT_NUMERIC_ADVICE = ", but most of the column is; correct it, or encode the column as categories with {categorical}"
 
@@ -109,20 +114,20 @@ class TableEncoder:
 class EncoderLearner:
     """Learns an encoder from chunks.
 
-    ``categorical`` are the categorical columns among ``names``, ``dates`` those of times, and ``ordered`` has the
-    levels of ordered categories; all others are numbers.
+    ``categorical`` are the categorical columns among ``names``, ``dates`` those of times and whether their day comes
+    first, and ``ordered`` has the levels of ordered categories; all others are numbers.
     """
 
     def __init__(
         self, names: Iterable[str], categorical: Collection[str], rng: np.random.Generator,
-        dates: Collection[str] = (), ordered: Mapping[str, list[str]] | None = None,
+        dates: Mapping[str, bool] | None = None, ordered: Mapping[str, list[str]] | None = None,
     ) -> None:  # fmt: skip
-        levels = ordered or {}
+        levels, times = ordered or {}, dates or {}
         self._learners: list[CategoricalLearner | NumericLearner | OrderedLearner | DateLearner] = [
             CategoricalLearner(name)
             if name in categorical
-            else DateLearner(name)
-            if name in dates
+            else DateLearner(name, times[name])
+            if name in times
             else OrderedLearner(name, levels[name])
             if name in levels
             else NumericLearner(name)
@@ -180,14 +185,35 @@ def _numbered(keys: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
     return np.array([numbers[key] for key in keys], dtype=np.intp)
 
 
-def date_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
-    """Return the columns of dates: those where more than half of the values in the first rows are."""
-    dates = set()
+def date_columns(
+    chunk: Chunk, names: Iterable[str], day_first: bool | None = None
+) -> tuple[dict[str, bool], list[Message]]:
+    """Return the columns of dates and whether the day comes first in them, with notes where that is anybody's guess.
+
+    They are those of times by their type, and of texts of which more than half, in the first rows, are dates.
+    """
+    dates: dict[str, bool] = {}
+    notes = []
     for name in names:
-        present = [field for field in chunk.column(name) if isinstance(field, str) and not is_missing(field)]
-        if present and 2 * sum(as_time(field) is not None for field in present) > len(present):
-            dates.add(name)
-    return frozenset(dates)
+        column = chunk.column(name)
+        if isinstance(column, np.ndarray):
+            if column.dtype.kind in "mM":
+                dates[name] = False
+            continue
+        present = [text for text in islice(dict.fromkeys(column), MOST_LOOKED_AT) if not is_missing(text)]
+        found = [text for text in present if as_time(text) is not None or as_time(text, day_first=True) is not None]
+        if not present or 2 * len(found) <= len(present):
+            continue
+        order = day_comes_first(found) if day_first is None else day_first
+        dates[name] = bool(order)
+        if order is None:
+            notes.append(
+                Message(
+                    f"column {quoted(name)}: {quoted(found[0].strip())} is read with the month first, as no row tells",
+                    "; if the day is, say so with {day_first}",
+                )
+            )
+    return dates, notes
 
 
 def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
@@ -201,7 +227,7 @@ def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
         if isinstance(column, np.ndarray):
             continue
         present = {field: count for field, count in Counter(column).items() if not is_missing(field)}
-        numeric = sum(count for field, count in present.items() if is_number(field))
+        numeric = sum(count for field, count in present.items() if is_number(field, chunk.decimal))
         if present and 2 * numeric <= sum(present.values()) and not all(map(is_truth, present)):
             categorical.add(name)
     return frozenset(categorical)

@@ -70,6 +70,12 @@ class FrameTable:
             "X", f"has the type {kind}, which is neither numbers, texts nor dates; convert it, or leave it out", name
         )
 
+    def is_text(self, name: str) -> bool:
+        """Tell whether a column is one of texts by its type, and not of categories."""
+        import narwhals
+
+        return self._frame.schema[name] in (narwhals.String, narwhals.Object)
+
     def levels(self, name: str) -> list[str]:
         """Return the levels of an ordered category, the lowest first."""
         kind = self._frame[name].to_native().dtype
@@ -130,6 +136,10 @@ class ArrayFrame:
     def kind(self, name: str) -> Kind:
         """Return what a column is: numbers."""
         return Kind.NUMBER
+
+    def is_text(self, name: str) -> bool:
+        """Tell that no column is one of texts."""
+        return False
 
     def levels(self, name: str) -> list[str]:
         """Return nothing: no column of an array is ordered."""

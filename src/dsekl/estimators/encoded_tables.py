@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from dsekl.data import saved_values as saved_value
-from dsekl.data.encoding import EncoderLearner, TableEncoder
+from dsekl.data.encoding import MOST_LOOKED_AT, EncoderLearner, TableEncoder, date_columns
 from dsekl.data.errors import DataFileError
 from dsekl.data.frames import ArrayFrame, FrameTable, Kind, is_frame, kinds
 from dsekl.data.layout import Layout
+from dsekl.data.number_spelling import mark_of
 from dsekl.data.recipe import Recipe
 from dsekl.data.target import Target
 from dsekl.rows import mapping_of
@@ -48,7 +50,10 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         raise ValueError(f"X has {table.n_rows} rows; give at least two")
     of_kind = {kind: [name for name in table.names if found[name] is kind] for kind in Kind}
     levels = {name: table.levels(name) for name in of_kind[Kind.ORDERED]}
-    learner = EncoderLearner(table.names, of_kind[Kind.CATEGORY], np.random.default_rng(0), of_kind[Kind.DATE], levels)
+    spelled = _dates_in_texts(table, [name for name in of_kind[Kind.CATEGORY] if name not in (categorical or ())])
+    dates = spelled | dict.fromkeys(of_kind[Kind.DATE], False)
+    categories = [name for name in of_kind[Kind.CATEGORY] if name not in dates]
+    learner = EncoderLearner(table.names, categories, np.random.default_rng(0), dates, levels)
     learner.observe(chunk)
     encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES)
     if not encoder.columns:
@@ -58,6 +63,25 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         warnings.warn(f"left out of X: {_listed(surprising)}", UserWarning, stacklevel=4)
     attach(estimator, encoder, table.names if table.has_header else None)
     return encoder.encode(chunk)
+
+
+def _dates_in_texts(table: Table, names: Sequence[str]) -> dict[str, bool]:
+    """Return columns of texts that are dates, and whether their day comes first; warn of those that are numbers."""
+    texts, chunk = [name for name in names if table.is_text(name)], table.chunk()
+    dates, notes = date_columns(chunk, texts)
+    for note in notes:
+        warnings.warn(f"{note.text}; give dates as dates, e.g. with pandas.to_datetime", UserWarning, stacklevel=5)
+    for name in texts:
+        fields = [field for field in islice(dict.fromkeys(chunk.column(name)), MOST_LOOKED_AT) if field]
+        commas = [field for field in fields if mark_of(field) is not None]
+        if 2 * len(commas) > len(fields):
+            warnings.warn(
+                f"column {name!r} has numbers as texts, such as {commas[0]!r}, and is taken for categories; make "
+                "numbers of them, e.g. with decimal=',' or thousands=',' of pandas.read_csv",
+                UserWarning,
+                stacklevel=5,
+            )
+    return dates
 
 
 def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:

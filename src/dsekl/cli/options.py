@@ -126,6 +126,11 @@ Validation = Annotated[
                  help=f"Share of rows to hold out; 0: none. Default: {DEFAULT_VALIDATION}, or 0 for fewer than "
                  f"{FEWEST_ROWS_TO_SPLIT} rows."),
 ]  # fmt: skip
+Refit = Annotated[
+    bool,
+    typer.Option("--refit/--no-refit", rich_help_panel=RUN,
+                 help="Fit all rows for the file, or write the model that the held-out rows have judged."),
+]  # fmt: skip
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=RUN)]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Threads. Default: all cores.", rich_help_panel=RUN)

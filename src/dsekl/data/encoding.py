@@ -77,6 +77,10 @@ class TableEncoder:
         """Return the name of a column of the encoded rows."""
         return self.features[place]
 
+    def column(self, place: int) -> str:
+        """Return the name of a column in use."""
+        return self.columns[place].name
+
     def encode(self, chunk: Chunk, unknown: Counter[str] | None = None) -> Numbers:
         """Return the rows as numbers, (n_rows, n_features).
 

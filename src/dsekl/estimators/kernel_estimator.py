@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from dsekl import expansions, kernels, solvers
 from dsekl.data.encoding import TableEncoder
@@ -25,7 +25,7 @@ from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE, USUAL_KERNEL, USUAL_LOSS
 from dsekl.models.savable import text_of
 from dsekl.rows import digest
-from dsekl.runs import Run, Stopping, resume
+from dsekl.runs import Run, Settled, Stopping, resume
 from dsekl.runs.checkpoint import Checkpoint
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
@@ -54,6 +54,7 @@ OF_ONE_FIT = (
     "compaction_",
     "validation_rows_",
     "_late",
+    "_settled",
     "_importances_of_features",
 )
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
@@ -69,12 +70,16 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _groups: NDArray[np.intp] | None = None
     """Features that share a weight, where rows come encoded from the command line."""
 
+    _settled_before: Settled | None = None
+    """What a fit need not search for, where the command line has it from a fit of most of the rows."""
+
     _run: Run
     _fitted_with: dict[str, Any]
     model_: Model
     dual_coef_: Floats
     compaction_: dict[str, Any]
     _late: Late[Any]
+    _settled: Settled
 
     def _train(
         self,
@@ -167,6 +172,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         if run is None:
             # One number decides on all that is random in a fit.
             run = Run(int(check_random_state(self.random_state).randint(2**31 - 1)), identity=identity)
+            run.settled = self._settled_before
         # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
         self.__dict__.pop("_run", None)
         run.shape, run.solver = shape, solver
@@ -237,7 +243,13 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "n_iter_": fitted.n_epochs,
             "stop_reason_": fitted.reason,
             "_late": self._found_late(fitted, used, size),
+            "_settled": settled,
         }
+
+    def _all_settled(self) -> Settled:
+        """Return what a fit of some more rows need not find out again, predictions of unseen rows included."""
+        self._late, unseen = self._late.with_unseen(self.n_jobs)
+        return replace(self._settled, unseen=unseen)
 
     def _importances(self, of_features: Floats | None) -> dict[str, Any]:
         """Return the importances of the user's columns, and those of the features that these became."""
@@ -283,6 +295,18 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         check_is_fitted(self)
         rows = inputs.query_rows(self, self.model_.gram.kernel, X)
         return self.model_.evaluate(rows, Threads.of(self.n_jobs), self.memory_budget * MEGABYTE)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the names of the columns of X, in the order of ``feature_importances_``; x0, x1, ... without names.
+
+        They are the user's columns: the features that a column became are in ``encoder_.features``.
+
+        Parameters
+        ----------
+        input_features : names for columns that have none, or those that ``fit`` has seen
+        """
+        check_is_fitted(self, "n_features_in_")
+        return np.asarray(_check_feature_names_in(self, input_features), dtype=object)
 
     def compact(self, tolerance: float, X: inputs.MatrixLike | None = None) -> Self:
         """Return a model with fewer terms whose f differs by at most ``tolerance`` at the points it has kept.

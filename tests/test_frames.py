@@ -139,6 +139,52 @@ def test_arrays_with_gaps() -> None:
         model.predict(X[:, :2])
 
 
+@pytest.mark.parametrize("kind", ["array", "frame", "with texts", "file"])
+def test_gaps_that_training_rows_had_not_are_medians_and_told(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] > 0
+    data = X if kind in ("array", "file") else pd.DataFrame(X, columns=["a", "b"])
+    if kind == "with texts":
+        data["city"] = rng.choice(["Rome", "Oslo"], 120)
+    model = DSEKLClassifier(**GIVEN).fit(data, y)
+    if kind == "file":
+        model.save(tmp_path / "m.dsekl")
+        model = dsekl.load(tmp_path / "m.dsekl")
+    new, full = data[:3].copy(), data[:3].copy()
+    if isinstance(new, np.ndarray):
+        new[1, 1], full[1, 1] = np.nan, np.median(X[:, 1])
+    else:
+        new.loc[1, "b"], full.loc[1, "b"] = np.nan, np.median(X[:, 1])
+    with pytest.warns(UserWarning, match=r"(x1|b)' ?.*1 rows.*median stands in"):
+        found = model.decision_function(new)
+    np.testing.assert_allclose(found, model.decision_function(full))
+
+
+def test_gaps_that_training_rows_had_not_are_noted_on_the_command_line(run: Any, tmp_path: Path) -> None:
+    rows = [f"{i % 13},{'Rome' if i % 2 else 'Oslo'},{i % 13 > 5}" for i in range(65)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,city,y", *rows]))
+    run("fit", tmp_path / "a.csv", "-t", "y", "-m", tmp_path / "m.dsekl", "--gamma", 1, "--C", 1)
+    (tmp_path / "b.csv").write_text("size,city\n,Rome\n6,Rome\n3,Bonn\n")
+    done = run("predict", tmp_path / "m.dsekl", tmp_path / "b.csv", "--decision")
+    lines = done.out.splitlines()
+    assert lines[1] == lines[2]
+    assert "column 'size': 1 rows with no number, where training rows always had one: the median stands in" in done.err
+    assert "column 'city': 1 rows with an unknown category, encoded as zeros" in done.err
+
+
+def test_names_of_the_columns() -> None:
+    frame = a_frame(120)
+    model = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    names = model.get_feature_names_out()
+    assert names.tolist() == list(frame.columns)
+    assert len(names) == len(model.feature_importances_)
+    plain = DSEKLClassifier(**GIVEN).fit(np.eye(4), [0, 1, 0, 1])
+    assert plain.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x3"]
+    with pytest.raises(ValueError, match="input_features"):
+        model.get_feature_names_out(["other"] * 6)
+
+
 def test_categorical_features_by_name_place_and_mask() -> None:
     frame = pd.DataFrame({"code": np.tile([1, 2, 3, 4], 30), "x": np.arange(120.0)})
     y = (frame["code"] % 2).to_numpy()

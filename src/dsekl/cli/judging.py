@@ -65,6 +65,7 @@ def fit_without(
     if settings["solver"] != "dual" and held_out is not None:
         settings = settings | dict(early_stopping=True)
     estimator = new_estimator(training.recipe, loss, settings)
+    estimator._keeps_settled = True
     weights = None
     if held_out is not None:
         weights = np.ones(training.recipe.n_rows)

@@ -65,8 +65,10 @@ class NumericColumn(OneNumber):
     centre: float
     scale: float
 
+    surprise = "no number, where training rows always had one: the median stands in"
+
     def encode(self, chunk: Chunk, out: Numbers) -> int:
-        """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
+        """Write the features of the rows into ``out``, which holds zeros; return how many gaps are new."""
         values = finite(chunk, self.name)
         absent = np.isnan(values)
         with np.errstate(over="ignore"):
@@ -76,7 +78,7 @@ class NumericColumn(OneNumber):
             raise chunk.error(i, self.name, f"{values[i]:g} is too far from the training rows to be scaled")
         if self.missing:
             out[:, 1] = absent
-        return 0
+        return 0 if self.missing else int(absent.sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -98,6 +100,8 @@ class CategoricalColumn:
     categories: list[str]
     missing: bool
     other: bool
+
+    surprise = "an unknown category, encoded as zeros"
 
     @property
     def features(self) -> list[str]:
@@ -137,6 +141,8 @@ class OrderedColumn(OneNumber):
     name: str
     levels: list[str]
     missing: bool
+
+    surprise = "an unknown level, taken for the middle"
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""

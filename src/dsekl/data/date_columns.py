@@ -41,6 +41,8 @@ class DateColumn:
     cycles: Sequence[str]
     day_first: bool = False
 
+    surprise = "no date, where training rows always had one: the middle of theirs stands in"
+
     @property
     def features(self) -> list[str]:
         cycles = [f"{self.name} {wave} of {cycle}" for cycle in self.cycles for wave in ("sine", "cosine")]
@@ -53,7 +55,7 @@ class DateColumn:
         return [0, *pairs, *([1 + len(self.cycles)] if self.missing else [])]
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
-        """Write the features of the rows into ``out``; return 0, as no time is unknown."""
+        """Write the features of the rows into ``out``; return how many gaps are new."""
         values = times(chunk, self.name, self.day_first)
         absent = np.isnan(values)
         values = np.where(absent, self.fill, values)
@@ -63,7 +65,7 @@ class DateColumn:
             out[:, 1 + 2 * place], out[:, 2 + 2 * place] = np.sin(angle), np.cos(angle)
         if self.missing:
             out[:, -1] = absent
-        return 0
+        return 0 if self.missing else int(absent.sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""

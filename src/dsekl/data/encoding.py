@@ -68,6 +68,11 @@ class TableEncoder:
         """The group of each feature: features of one group share a weight."""
         return _numbered([(place, group) for place, column in enumerate(self.columns) for group in column.groups])
 
+    def surprises(self, unknown: Mapping[str, int]) -> list[Message]:
+        """Return notes on rows that ``encode`` has counted."""
+        words = {column.name: column.surprise for column in self.columns}
+        return [Message(f"column {quoted(name)}: {count} rows with {words[name]}") for name, count in unknown.items()]
+
     def per_column(self, shares: Numbers) -> Numbers:
         """Return the sum over the features of each column."""
         sizes = [len(column.features) for column in self.columns]
@@ -84,7 +89,7 @@ class TableEncoder:
     def encode(self, chunk: Chunk, unknown: Counter[str] | None = None) -> Numbers:
         """Return the rows as numbers, (n_rows, n_features).
 
-        ``unknown`` counts, for each categorical column, rows whose category the training rows did not have.
+        ``unknown`` counts, for each column, rows with a category or a gap that the training rows did not have.
         """
         out = np.zeros((chunk.n_rows, self.n_features))
         start = 0

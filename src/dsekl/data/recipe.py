@@ -111,10 +111,7 @@ class Recipe:
         for raw in progress(table.chunks(frozenset(keep) | {found[name] for name in text}), total):
             chunk = replace(raw, column=partial(_renamed, raw, found))
             yield Rows(raw, chunk, self.encoder.encode(chunk, unknown))
-        notes += [
-            Message(f"column {quoted(name)}: {count} rows with an unknown category, encoded as zeros")
-            for name, count in unknown.items()
-        ]
+        notes += self.encoder.surprises(unknown)
 
     def y(self, chunk: Chunk | SparseChunk) -> NDArray[Any]:
         """Return the targets of rows: codes of the classes, or numbers."""

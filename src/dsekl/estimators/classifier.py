@@ -167,6 +167,9 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     encoder_ : dsekl.data.encoding.TableEncoder
         How the columns became numbers (frames and arrays that needed it only). ``feature_importances_`` are those of
         the columns, and ``gamma_`` that of ``encoder_.features``.
+    medians_ : array of shape (n_features,)
+        What stands in for missing values in new rows, with a warning, where training rows had none (dense rows of
+        numbers without an ``encoder_`` only).
     calibration_ : dsekl.calibration.Calibration
         How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, their ``log_loss``.
     validation_rows_ : array of shape (n_held_out,)

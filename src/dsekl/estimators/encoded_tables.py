@@ -6,6 +6,7 @@ What needs no encoding, numbers without gaps, is left to scikit-learn's own chec
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -16,6 +17,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from dsekl.data import saved_values as saved_value
+from dsekl.data.column_encodings import NumericColumn
+from dsekl.data.date_columns import DateColumn
 from dsekl.data.encoding import MOST_LOOKED_AT, EncoderLearner, TableEncoder, date_columns
 from dsekl.data.errors import DataFileError
 from dsekl.data.frames import ArrayFrame, FrameTable, Kind, is_frame, kinds
@@ -108,7 +111,12 @@ def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         table = ArrayFrame(values, names)
     if table.n_rows == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    return encoder.encode(table.chunk())
+    unknown: Counter[str] = Counter()
+    found = encoder.encode(table.chunk(), unknown)
+    numbers = {column.name for column in encoder.columns if isinstance(column, NumericColumn | DateColumn)}
+    for note in encoder.surprises({name: count for name, count in unknown.items() if name in numbers}):
+        warnings.warn(str(note), UserWarning, stacklevel=4)
+    return found
 
 
 def to_dict(estimator: BaseEstimator) -> dict[str, Any]:

@@ -73,6 +73,9 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _settled_before: Settled | None = None
     """What a fit need not search for, where the command line has it from a fit of most of the rows."""
 
+    _keeps_settled: bool = False
+    """Whether a fit keeps what it has settled, for a fit of all the rows."""
+
     _run: Run
     _fitted_with: dict[str, Any]
     model_: Model
@@ -243,7 +246,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "n_iter_": fitted.n_epochs,
             "stop_reason_": fitted.reason,
             "_late": self._found_late(fitted, used, size),
-            "_settled": settled,
+            **({"_settled": settled} if self._keeps_settled else {}),
         }
 
     def _all_settled(self) -> Settled:

@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.data.target_statistics import Statistic, statistic
 from dsekl.persistence import ModelFileError
 
 pd = pytest.importorskip("pandas")
@@ -171,6 +172,67 @@ def test_gaps_that_training_rows_had_not_are_noted_on_the_command_line(run: Any,
     assert lines[1] == lines[2]
     assert "column 'size': 1 rows with no number, where training rows always had one: the median stands in" in done.err
     assert "column 'city': 1 rows with an unknown category, encoded as zeros" in done.err
+
+
+def shops(n: int, seed: int = 0) -> Any:
+    """Return a frame with a category of many levels, of which each has an effect, and the effects of the rows."""
+    rng = np.random.default_rng(seed)
+    shop = rng.integers(0, 150, n)
+    effects = np.random.default_rng(7).normal(size=150)
+    return pd.DataFrame({"size": rng.normal(size=n), "shop": [f"s{k}" for k in shop]}), effects[shop]
+
+
+@pytest.mark.parametrize("task", ["regression", "two classes", "three classes"])
+def test_categories_of_many_levels_have_a_statistic_of_the_targets(task: str, tmp_path: Path) -> None:
+    X, effect = shops(500)
+    rng = np.random.default_rng(1)
+    number = effect + 0.3 * rng.normal(size=500)
+    y = number if task == "regression" else np.digitize(number, [0.0] if task == "two classes" else [-0.5, 0.5])
+    kind = DSEKLRegressor if task == "regression" else DSEKLClassifier
+    model = kind(**QUICK).fit(X[:400], y[:400])
+    means = model.encoder_.statistics
+    assert means.sum() == (3 if task == "three classes" else 1)
+    assert model.gamma_[means].all(), "held-out rows want it"
+    again = kind(**QUICK).fit(X[:400], y[:400])
+    np.testing.assert_array_equal(model.predict(X[400:]), again.predict(X[400:]))
+    model.save(tmp_path / "m.dsekl")
+    for copy in (dsekl.load(tmp_path / "m.dsekl"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict(X[400:]), model.predict(X[400:]))
+    assert "encoder_" not in vars(clone(model))
+
+
+def test_a_training_row_does_not_see_its_own_target() -> None:
+    rng = np.random.default_rng(0)
+    texts = [f"s{k}" for k in rng.integers(0, 40, 300)]
+    targets, weights = rng.normal(size=(300, 1)), np.ones(300)
+    _, values = statistic(texts, targets, weights, np.random.default_rng(3)) or pytest.fail("too few levels")
+    for row in (0, 17, 211):
+        other = targets.copy()
+        other[row] += 100.0
+        found = statistic(texts, other, weights, np.random.default_rng(3))
+        assert found is not None
+        assert found[1][row] == pytest.approx(values[row])
+    assert statistic(["a", "b"] * 20, targets[:40], weights[:40], rng) is None
+
+
+def test_a_statistic_that_says_nothing_is_left_out() -> None:
+    X, _ = shops(400)
+    y = (X["size"] > 0).to_numpy()
+    model = DSEKLClassifier(**QUICK).fit(X, y)
+    assert not model.gamma_[model.encoder_.statistics].any()
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("broken", ["levels", "means", "of_all", "number"])
+def test_a_forged_statistic_is_refused(broken: str) -> None:
+    saved = Statistic(["a", "b"], [[0.1], [0.2]], [0.15]).to_dict()
+    forged = {
+        "levels": saved | {"levels": ["a"]}, "means": saved | {"means": [[0.1], [0.2, 0.3]]},
+        "of_all": saved | {"of_all": []}, "number": saved | {"of_all": ["x"]},
+    }[broken]  # fmt: skip
+    with pytest.raises(ValueError, match="statistic"):
+        Statistic.from_dict(forged, "statistic")
+    assert Statistic.from_dict(saved, "statistic") == Statistic(["a", "b"], [[0.1], [0.2]], [0.15])
 
 
 def test_names_of_the_columns() -> None:

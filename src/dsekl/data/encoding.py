@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from . import saved_values as saved_value
 from .column_encodings import (
     AnyColumn,
+    CategoricalColumn,
     CategoricalLearner,
     NumericColumn,
     NumericLearner,
@@ -27,6 +28,7 @@ from .errors import quoted
 from .field_values import Numbers, is_missing, is_number, is_truth
 from .messages import Message
 from .table import Chunk
+from .target_statistics import statistic
 
 SAMPLE_ROWS, SAMPLE_CELLS = 2**14, 2**24
 """Rows from which medians are taken, fewer for many columns: all of a smaller table, random ones of a larger."""
@@ -67,6 +69,37 @@ class TableEncoder:
     def groups(self) -> NDArray[np.intp]:
         """The group of each feature: features of one group share a weight."""
         return _numbered([(place, group) for place, column in enumerate(self.columns) for group in column.groups])
+
+    @property
+    def statistics(self) -> NDArray[np.bool_]:
+        """Tell for each feature whether it is a statistic of the targets."""
+        means = [
+            [False] * (len(column.features) - n) + [True] * n
+            for column in self.columns
+            for n in [column.n_means if isinstance(column, CategoricalColumn) else 0]
+        ]
+        return np.array([flag for of_column in means for flag in of_column], dtype=bool)
+
+    def with_statistics(
+        self, chunk: Chunk, encoded: Numbers, targets: Numbers, weights: Numbers, rng: np.random.Generator
+    ) -> tuple[TableEncoder, Numbers]:
+        """Return the encoder with statistics of the targets for categories of many levels, and the training rows."""
+        columns: list[AnyColumn] = []
+        blocks, start = [], 0
+        for column in self.columns:
+            stop = start + len(column.features)
+            blocks.append(encoded[:, start:stop])
+            start = stop
+            found = None
+            if isinstance(column, CategoricalColumn):
+                found = statistic(chunk.text(column.name), targets, weights, rng)
+                if found is not None:
+                    column = replace(column, statistic=found[0])
+                    blocks.append(found[1])
+            columns.append(column)
+        if len(blocks) == len(columns):
+            return self, encoded
+        return TableEncoder(columns, self.left_out), np.hstack(blocks)
 
     def surprises(self, unknown: Mapping[str, int]) -> list[Message]:
         """Return notes on rows that ``encode`` has counted."""

@@ -26,6 +26,8 @@ from dsekl.data.layout import Layout
 from dsekl.data.number_spelling import mark_of
 from dsekl.data.recipe import Recipe
 from dsekl.data.target import Target
+from dsekl.data.target_statistics import means_of
+from dsekl.metric import FEWEST_ROWS
 from dsekl.rows import mapping_of
 
 FROM_TYPES = "from_dtype"
@@ -66,6 +68,20 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         warnings.warn(f"left out of X: {_listed(surprising)}", UserWarning, stacklevel=4)
     attach(estimator, encoder, table.names if table.has_header else None)
     return encoder.encode(chunk)
+
+
+def with_statistics(
+    estimator: BaseEstimator, X: Any, known: NDArray[np.float64], targets: NDArray[Any], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return encoded training rows with statistics of their targets, for the search for gamma to use or to drop."""
+    means = means_of(targets, estimator._decides)
+    table = _table(X)
+    if means is None or table is None or not estimator._learns_gamma or len(known) < FEWEST_ROWS:
+        return known
+    seed = estimator.random_state if isinstance(estimator.random_state, int | np.integer) else 0
+    rng = np.random.default_rng([int(seed), 19])
+    estimator.encoder_, known = estimator.encoder_.with_statistics(table.chunk(), known, means, weights, rng)
+    return known
 
 
 def _dates_in_texts(table: Table, names: Sequence[str]) -> dict[str, bool]:

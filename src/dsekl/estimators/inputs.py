@@ -73,6 +73,7 @@ def training_data(
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
     refuse_misleading(X=X, y=y, sample_weight=sample_weight)
     rows: Rows
+    known = None
     if kernel.pairwise is Pairwise.OBJECTS:
         _check_feature_names(estimator, X, reset=True)
         if _num_samples(X) == 0:
@@ -93,7 +94,10 @@ def training_data(
             estimator.medians_ = gaps.medians(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)
-    return rows, targets, _row_weights(sample_weight, rows)
+    weights = _row_weights(sample_weight, rows)
+    if known is not None:
+        rows = _encoded(kernel, encoded_tables.with_statistics(estimator, X, known, targets, weights))
+    return rows, targets, weights
 
 
 def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:

@@ -138,6 +138,17 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """Whether the solver is dual ascent."""
         return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
+    @property
+    def _learns_gamma(self) -> bool:
+        """Whether a fit to many dense rows learns gamma, and goes on from no other."""
+        rule = self.gamma if isinstance(self.gamma, str) else None
+        learnable = self._kernel.pairwise.is_distance and self._exact and not self.warm_start
+        return (
+            learnable
+            and rule in ("auto", "learn")
+            and isinstance(expansions.resolve(self.expansion), expansions.Empirical)
+        )
+
     def _machine(self, loss: Loss | None, unit: Unit) -> Machine:
         encoder: TableEncoder | None = vars(self).get("encoder_")
         return Machine(
@@ -154,6 +165,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             None if isinstance(self.trend, str) else bool(self.trend),
             vars(self).get("feature_names_in_") if encoder is None else np.array(encoder.features, dtype=object),
             self._groups if encoder is None else encoder.groups,
+            None if encoder is None else encoder.statistics,
         )
 
     def _intercept_of(self, asked: bool | str) -> bool | None:

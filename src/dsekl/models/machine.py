@@ -59,7 +59,7 @@ class Machine:
     where it is chosen together with a learned gamma, or 1. ``intercept`` and ``trend`` say whether f has them; None
     lets held-out rows choose together with a learned gamma, and else gives an intercept to the exact machines of
     dot-product kernels, whose f would be 0 at the origin. ``names`` are the features', for messages; features of one
-    of the ``groups`` share a weight where gamma is learned.
+    of the ``groups`` share a weight where gamma is learned, and those that are ``optional`` must earn theirs together.
     """
 
     kernel: Kernel | None
@@ -75,6 +75,7 @@ class Machine:
     trend: bool | None = False
     names: NDArray[Any] | None = None
     groups: NDArray[np.intp] | None = None
+    optional: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if (self.intercept or self.trend) and isinstance(self.expansion, RandomFourier):
@@ -237,6 +238,7 @@ class Machine:
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
             self.budget, run.budget.deadline(SEARCHED_BY), self.groups,
+            self.optional,
         )  # fmt: skip
         options = metric.Options(
             self._kernels(len(rows)), self._losses(), self.C, self.kernel is None,

@@ -39,7 +39,9 @@ def as_time(text: str, day_first: bool = False) -> float | None:
     A time without a zone is taken as it stands, one with a zone in UTC, one without a date as seconds of the day.
     """
     text = text.strip()
-    if not (text[:1].isdigit() or text[:3].casefold() in MONTHS) or is_number(text):
+    if not (text[:1].isdigit() or text[:3].casefold() in MONTHS):
+        return None
+    if text[4:5] != "-" and is_number(text):
         return None
     try:
         found = datetime.fromisoformat(text)

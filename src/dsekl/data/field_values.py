@@ -57,8 +57,9 @@ def as_numbers(column: Column, error_for: Callable[[int, str], Exception], decim
         return column.astype(np.float64, copy=False)
     try:
         # Python's own function for all of them, as a call of ours for each would take as long again.
-        if decimal == POINT and not any("_" in field for field in column):
-            return np.fromiter(map(float, column), np.float64, len(column))
+        if decimal == POINT and "_" not in "".join(column):
+            present = (math.nan if field in MISSING else field for field in column)
+            return np.fromiter(map(float, present), np.float64, len(column))
     except ValueError:
         pass
     numbers = np.empty(len(column))

@@ -17,7 +17,7 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import DecisionMixin, wrong
+from .labels import DecisionMixin, log_losses, wrong
 from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 
@@ -35,7 +35,10 @@ def _knows_probabilities(estimator: DSEKLClassifier) -> bool:
     return True
 
 
-@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT))
+OBJECTIVE = Parameter("decisions", Role.TERMS, [StrOptions({"decisions", "probabilities"})])
+
+
+@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT, objective=OBJECTIVE))
 class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
@@ -70,6 +73,12 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
+    objective : {"decisions", "probabilities"}, default="decisions"
+        What held-out rows choose by, where anything is left to be chosen: the share of wrong decisions, or the log
+        loss, for rankings and probabilities. The loss, the kernel, gamma and C may come out otherwise.
+    strict : bool, default=False
+        Take numbers only, as most of scikit-learn's estimators do: no texts, dates, categories or missing values, at
+        fit or at predict.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns of X that are categories: those of a frame whose type is category or text, or names, places or a mask
         of columns. None takes all columns for numbers.
@@ -218,7 +227,8 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
             weights = weights * inputs.class_weights(self.class_weight, self.classes_, labels[counted])[codes]
             if (np.bincount(codes, weights) > 0).sum() < 2:
                 raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
-        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
+        errors = log_losses if self.objective == "probabilities" else wrong
+        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, errors, codes)
         self._train(loss, examples, labels, sample_weight)
         return self
 

@@ -42,6 +42,8 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
     """Return training rows as numbers and give the estimator their encoder; None where X needs none."""
     for name in ("encoder_", "feature_names_in_"):
         vars(estimator).pop(name, None)
+    if estimator.strict:
+        return None
     plain = isinstance(estimator.categorical_features, str) and not is_frame(X) and not _may_have_gaps(X)
     table = None if plain else _table(X)
     if table is None:

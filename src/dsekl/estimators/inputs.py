@@ -90,7 +90,7 @@ def training_data(
             _numbers(estimator, kernel, X, ensure_min_samples=2) if known is None else _encoded(kernel, known)
         )
         _refuse_tiny(numbers)
-        if known is None and isinstance(numbers, ArrayRows):
+        if known is None and isinstance(numbers, ArrayRows) and not estimator.strict:
             estimator.medians_ = gaps.medians(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)

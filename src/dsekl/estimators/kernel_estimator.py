@@ -387,7 +387,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         named = {"precomputed": Pairwise.PRECOMPUTED, "chi2": Pairwise.CHI_SQUARED}
         pairwise = named.get(kernel) if isinstance(kernel, str) else getattr(kernel, "pairwise", None)
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = pairwise is None or pairwise is not Pairwise.PRECOMPUTED
+        tags.input_tags.allow_nan = pairwise is not Pairwise.PRECOMPUTED and not self.strict
         tags.input_tags.pairwise = pairwise is Pairwise.PRECOMPUTED
         tags.input_tags.positive_only = pairwise is Pairwise.CHI_SQUARED
         return tags

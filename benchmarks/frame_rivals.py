@@ -98,6 +98,7 @@ def machines(classes: bool) -> dict[str, Callable[[], Any]]:
     if classes:
         return {
             "dsekl": lambda: DSEKLClassifier(random_state=0),
+            "dsekl, probabilities": lambda: DSEKLClassifier(objective="probabilities", random_state=0),
             "LightGBM": lambda: WithNativeCategories(lightgbm.LGBMClassifier(verbose=-1, random_state=0)),
             "HistGradientBoosting": lambda: WithNativeCategories(
                 HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)

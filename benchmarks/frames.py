@@ -6,6 +6,7 @@ docs/benchmarks.md where all rows were used, and writes benchmarks/results/frame
 - tables: bank-marketing and green-taxi from their raw files, against rivals
 - categories: texts as they come against the best of three encodings made by hand
 - calibration: log loss and expected calibration error, against CalibratedClassifierCV and LightGBM
+- objective: choosing by log loss against choosing by decisions, on 1,500 rows
 - intervals: coverage and width of 90 % intervals, against LightGBM's quantiles
 - csv: a csv of a million rows of 30 mixed columns through ``dsekl fit``, and how fast rows are encoded
 
@@ -47,6 +48,9 @@ REGRESSION = ("california-housing", "protein-casp", "diabetes progress", "friedm
               "bikeshare", "wage", "computers")  # fmt: skip
 MOST_ROWS = 10_000
 """Training rows of the tables of calibration and intervals."""
+
+FEW_ROWS = 1_500
+"""Training rows of the comparison of objectives."""
 
 BINS = 15
 CSV_ROWS = 1_000_000
@@ -191,6 +195,26 @@ def show_calibration(rows: int | None, seeds: int) -> dict[str, Any]:
     return found
 
 
+def show_objective(rows: int | None, seeds: int) -> dict[str, Any]:
+    """Compare what is chosen by decisions with what is chosen by log loss."""
+    found: dict[str, Any] = {}
+    tables = panel_data()
+    for name in ("bank-marketing", "caravan", "diabetes", "magic"):
+        _, X, y = tables[name]
+
+        def of_seed(seed: int, X: Any = X, y: Any = y) -> Score:
+            fitted, new = halves(len(y), seed, rows or FEW_ROWS)
+            scores: Score = {}
+            for objective in ("decisions", "probabilities"):
+                model = DSEKLClassifier(objective=objective, random_state=0).fit(X[fitted], y[fitted])
+                score = scored(model, X[new], y[new])
+                scores |= {f"{part}, {objective}": score[part] for part in ("AUC", "log loss", "error")}
+            return scores
+
+        found[name] = mean_scores(of_seed, seeds)
+    return found
+
+
 def show_intervals(rows: int | None, seeds: int) -> dict[str, Any]:
     """Compare 90 % intervals with those between LightGBM's quantiles."""
     found: dict[str, Any] = {}
@@ -275,6 +299,7 @@ SHOWS = {
     "tables": (show_tables, "Tables as they come"),
     "categories": (show_categories, "Texts as they come against encodings by hand"),
     "calibration": (show_calibration, "Calibration"),
+    "objective": (show_objective, "Choosing by decisions or by probabilities"),
     "intervals": (show_intervals, "Intervals"),
     "csv": (show_csv, "A large csv"),
 }

@@ -360,3 +360,98 @@ def test_skrub_wraps_it() -> None:
     frame = a_frame()
     pipeline = skrub.tabular_pipeline(DSEKLClassifier(**GIVEN)).fit(frame, answers(frame))
     assert pipeline.score(frame, answers(frame)) > 0.8
+
+
+def test_strict_takes_numbers_only() -> None:
+    frame = a_frame(120)
+    with pytest.raises(ValueError, match="cannot be read as numbers"):
+        DSEKLClassifier(strict=True, **GIVEN).fit(frame[["city"]], answers(frame))
+    gaps = np.array([[0.0, np.nan], [1.0, 2.0]] * 30)
+    with pytest.raises(ValueError, match="contains NaN"):
+        DSEKLClassifier(strict=True, **GIVEN).fit(gaps, [0, 1] * 30)
+    model = DSEKLClassifier(strict=True, **GIVEN).fit(np.nan_to_num(gaps), [0, 1] * 30)
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(gaps)
+    assert not model.__sklearn_tags__().input_tags.allow_nan
+    assert DSEKLClassifier().__sklearn_tags__().input_tags.allow_nan
+
+
+def a_bad_frame(what: str) -> Any:
+    frame = a_frame(60)[["age", "city"]].copy()
+    n = len(frame)
+    values: dict[str, Any] = {
+        "lists": [[1, 2]] * n, "objects": [{"a": 1}] * n, "mixed": [1, "a"] * (n // 2), "infinite": [np.inf] * n,
+        "complex": [1 + 2j] * n,
+        "zones": [pd.Timestamp("2024-01-01", tz="UTC"), pd.Timestamp("2024-01-02", tz="Asia/Tokyo")] * (n // 2),
+    }  # fmt: skip
+    if what in values:
+        frame["bad"] = pd.Series(values[what], dtype=object if what in ("lists", "objects", "mixed", "zones") else None)
+    elif what == "several levels":
+        frame.columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    elif what == "names twice":
+        frame.columns = ["age", "age"]
+    elif what == "no rows":
+        frame = frame[:0]
+    elif what == "numbers as names":
+        frame.columns = [0, "city"]
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("lists", r"row 0 of X: column 'bad': holds '\[1, 2\]' of type list"),
+        ("objects", r"column 'bad': holds .* of type dict"),
+        ("mixed", r"row 1 of X: column 'bad': holds 'a', and row 0 a number"),
+        ("infinite", "row 0 of X: column 'bad': the number is infinite"),
+        ("complex", "column 'bad'.*omplex"),
+        ("zones", "column 'bad': holds .*(Timestamp|time zone)"),
+        ("several levels", "MultiIndex"),
+        ("names twice", "column 'age': occurs more than once"),
+        ("no rows", "0 (rows|sample)"),
+        ("numbers as names", "column name 0 of type int"),
+    ],
+)
+def test_bad_frames_are_named(what: str, words: str) -> None:
+    frame = a_bad_frame(what)
+    with pytest.raises((ValueError, TypeError), match=words):
+        DSEKLClassifier(**GIVEN).fit(frame, np.arange(len(frame)) % 2)
+
+
+@pytest.mark.parametrize("kind", [DSEKLClassifier, DSEKLRegressor])
+@pytest.mark.parametrize("missing", [None, np.nan, "NA"])
+def test_targets_with_gaps_are_named(kind: Any, missing: Any) -> None:
+    frame = a_frame(60)
+    y = pd.Series([0.0, 1.0] * 30) if missing != "NA" else pd.Series([0, 1] * 30, dtype="Int64")
+    y[3] = pd.NA if missing == "NA" else missing
+    with pytest.raises(ValueError, match=r"y .*(NaN|missing|None|NA)"):
+        kind(**GIVEN).fit(frame, y)
+
+
+def test_a_hundred_thousand_levels_share_a_feature() -> None:
+    n = 2_000
+    rng = np.random.default_rng(0)
+    levels = np.char.add("id", rng.integers(0, 100_000, n).astype(str))
+    frame = pd.DataFrame({"x": rng.normal(size=n), "id": levels})
+    model = DSEKLClassifier(**GIVEN).fit(frame, frame["x"] > 0)
+    assert model.encoder_.n_features <= 102
+    assert model.predict(pd.DataFrame({"x": [1.0], "id": ["new"]})).tolist() == [True]
+
+
+def test_a_frame_at_fit_and_an_array_at_predict_go_by_places() -> None:
+    frame = a_frame(120)
+    model = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    np.testing.assert_array_equal(model.predict(frame.to_numpy(dtype=object)), model.predict(frame))
+    with pytest.raises(ValueError, match=r"X has shape \(5, 2\), but DSEKLClassifier is expecting 6 features"):
+        model.predict(np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="lacks the column 'city'"):
+        model.predict(frame.drop(columns="city"))
+
+
+def test_columns_around_it_may_come_as_frames() -> None:
+    frame = a_frame(200)
+    scaler = make_column_transformer((OneHotEncoder(sparse_output=False), ["city"]), remainder="passthrough")
+    pipeline = make_pipeline(scaler.set_output(transform="pandas"), DSEKLClassifier(**GIVEN))
+    pipeline.fit(frame, answers(frame))
+    assert "remainder__age" in pipeline[-1].feature_names_in_.tolist()
+    assert pipeline.predict(frame[:3]).shape == (3,)

@@ -37,6 +37,7 @@ def fit(
     gamma: o.Gamma = "auto",
     C: o.Cost = "auto",
     loss: o.Loss = None,
+    objective: o.Objective = "decisions",
     solver: o.Solver = "dual",
     max_epochs: o.MaxEpochs = 100,
     max_seconds: o.MaxSeconds = None,
@@ -72,6 +73,9 @@ def fit(
     training = read_training(output, data, options, header, delimiter, decimal)
     if loss is not None:
         o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
+    o.check_choice("--objective", objective, o.OBJECTIVES)
+    if training.recipe.target.classes:
+        settings |= dict(objective=objective)
     held_out = held_out_rows(output, validation, training, seed)
 
     clock = Clock(training.seconds)

@@ -23,6 +23,7 @@ LOSSES = {
     "classification": ("auto", "hinge", "squared_hinge", "logistic", "squared"),
     "regression": ("squared", "epsilon_insensitive", "huber", "quantile"),
 }
+OBJECTIVES = ("decisions", "probabilities")
 SOLVERS = ("dual", "doubly_stochastic", "shared_memory")
 """Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""
 
@@ -110,6 +111,9 @@ Loss = Annotated[
 Losses = Annotated[
     list[str] | None,
     typer.Option("--loss", help="Loss to try (repeatable). Default: hinge, or squared.", rich_help_panel=MODEL),
+]
+Objective = Annotated[
+    str, typer.Option(help="classification: choose by decisions or by probabilities.", rich_help_panel=MODEL)
 ]
 Solver = Annotated[str, typer.Option(help=f"{', '.join(SOLVERS)}.", rich_help_panel=MODEL)]
 

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from dsekl import losses
 from dsekl.calibration import Calibration
 from dsekl.models import Examples, Fitted
+from dsekl.models.machine import USUAL_LOSS
 from dsekl.runs.role import Role
 
 from . import inputs
@@ -75,7 +76,8 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
         Weights of classes, which multiply ``sample_weight``.
     objective : {"decisions", "probabilities"}, default="decisions"
         What held-out rows choose by, where anything is left to be chosen: the share of wrong decisions, or the log
-        loss, for rankings and probabilities. The loss, the kernel, gamma and C may come out otherwise.
+        loss, for rankings and probabilities. The usual loss is then "logistic", unless held-out rows find another
+        clearly better.
     strict : bool, default=False
         Take numbers only, as most of scikit-learn's estimators do: no texts, dates, categories or missing values, at
         fit or at predict.
@@ -197,6 +199,12 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     """
 
     _decides = True
+
+    @property
+    def _usual_loss(self) -> str:  # type: ignore[override]
+        """What "auto" is where nothing chooses another loss."""
+        hard = not isinstance(self.C, str) and np.isinf(self.C)
+        return "logistic" if self.objective == "probabilities" and not hard else USUAL_LOSS
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -70,6 +70,9 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _groups: NDArray[np.intp] | None = None
     """Features that share a weight, where rows come encoded from the command line."""
 
+    _usual_loss: str = USUAL_LOSS
+    """What "auto" is where nothing chooses another loss."""
+
     _settled_before: Settled | None = None
     """What a fit need not search for, where the command line has it from a fit of most of the rows."""
 
@@ -166,6 +169,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             vars(self).get("feature_names_in_") if encoder is None else np.array(encoder.features, dtype=object),
             self._groups if encoder is None else encoder.groups,
             None if encoder is None else encoder.statistics,
+            self._usual_loss,
         )
 
     def _intercept_of(self, asked: bool | str) -> bool | None:
@@ -234,7 +238,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     def _attributes(self, fitted: Fitted, size: Floats) -> dict[str, Any]:
         """Return the attributes of a fitted estimator, whose targets were fitted in units of ``size``."""
         settled = fitted.settled
-        used = (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss
+        used = (settled.loss or self._usual_loss) if self._chooses_loss else self.loss
         chosen_scale = "raw" if settled.scale is None else settled.scale
         optional = {
             "gamma_": settled.gamma,

@@ -18,6 +18,9 @@ from .neighbours import neighbour_loss, squared_errors
 N_ROWS, N_COLS = 512, 20_000
 """Rows whose targets are predicted in a step, and centres that predict them."""
 
+FEW_SHARE = 10
+"""One in so many of few rows is predicted in a step."""
+
 MOST_ENTRIES = 2**22
 """Entries of the centres of a step: with many features, fewer centres."""
 
@@ -160,7 +163,7 @@ class Learner:
 
 def _batch_shape(n: int, n_features: int) -> tuple[int, int]:
     """Return how many rows and centres a step draws from ``n`` rows."""
-    n_rows = max(1, min(N_ROWS, n // 5))
+    n_rows = max(1, min(N_ROWS, n // FEW_SHARE))
     return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
 
 

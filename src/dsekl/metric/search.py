@@ -217,7 +217,7 @@ class Search:
     def _region_planes(self, number: int) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
         """Return what stands beside the kernel, in units of its typical value, for the same pairs as the distances.
 
-        A product of few columns costs next to nothing beside the fits, so it is made each time.
+        A product of few columns costs little beside the fits, so it is made each time.
         """
         if self._plane is None:
             return None, None

@@ -328,7 +328,9 @@ class _ActiveRows:
             elif len(self.rows) > solver.block_size:
                 block = self.violators(block)
             if len(block):
-                self.step(solver, block, whole=closing or len(self.rows) <= solver.block_size)
+                # The first sweeps over one block often are enough for the gap, though they have not settled.
+                one_block = len(self.rows) <= solver.block_size and self.state.epoch > 0
+                self.step(solver, block, whole=closing or one_block)
                 self.state.step += 1
                 self.keep()
             plan.done += 1

@@ -16,7 +16,7 @@ from dsekl import DSEKLRegressor
 # The table
 # ---------
 # 442 patients, and how far their diabetes had gone a year later. We write it as a clinic might have: a text for the
-# sex, an ordered category for the blood pressure, a date for the visit (made up here), and some values that are missing.
+# sex, an ordered category for the blood pressure, a date for the visit (made up here), and some gaps.
 
 bunch = load_diabetes(as_frame=True, scaled=False)
 numbers, y = bunch.data, bunch.target

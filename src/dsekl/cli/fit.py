@@ -11,7 +11,7 @@ import typer
 
 from . import options as o
 from .console import Output, UsageError
-from .judging import fit_without, held_out_rows, refitted, scores_of, settled_by
+from .held_out import fit_without, held_out_rows, refitted, scores_of, settled_by
 from .models import FittedModel
 from .reading import TrainingSet, read_training
 from .scores import score_tables
@@ -94,13 +94,18 @@ def fit(
     n_left_out = 0 if held_out is None or whole is not None else len(held_out)
     summary = summarise(trained, training.recipe, model, clock.seconds)
     summary |= {"fitted_rows": training.recipe.n_rows - n_left_out, "stopped": trained.stop_reason_}
-    title = "Held-out rows" if whole is None else "Held-out rows, by a model without them"
-    tables = score_tables(title, scores) if scores else []
-    output.result({**summary, "validation": scores}, *tables, model_table(summary))
+    _report(output, summary, scores)
     if trained.stop_reason_ == "interrupted":
         how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
         output.note(f"stopped; {model} holds the current model; {how}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _report(output: Output, summary: dict[str, Any], scores: dict[str, Any] | None) -> None:
+    is_refitted = summary["fitted_rows"] == summary["rows"]
+    title = "Held-out rows, by a model without them" if is_refitted else "Held-out rows"
+    tables = score_tables(title, scores) if scores else []
+    output.result({**summary, "validation": scores}, *tables, model_table(summary))
 
 
 class Clock:

@@ -53,7 +53,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     n_support_ : array of shape (1,)
         How many of them there are.
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
-    history_, n_iter_, validation_rows_, stop_reason_, encoder_ : as in ``DSEKLClassifier``
+    history_, n_iter_, validation_rows_, stop_reason_, encoder_, medians_ : as in ``DSEKLClassifier``
 
     See Also
     --------

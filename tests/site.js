@@ -8,6 +8,14 @@
   const wide = document.documentElement.scrollWidth - window.innerWidth;
   if (wide > 1) found.push(`the page is ${wide} pixels wider than the window`);
 
+  // What sticks out of the window, unless it is in something that scrolls.
+  const scrolls = (element) =>
+    element !== null && (["auto", "scroll"].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement?.closest(".bd-article *") ?? null));
+  const outside = [...document.querySelectorAll(".bd-article *, .bd-header *")].find(
+    (element) => element.getBoundingClientRect().right > window.innerWidth + 1 && visible(element) && !scrolls(element),
+  );
+  if (outside) found.push(`sticks out of the window: ${name(outside)}`);
+
   for (const image of document.images) {
     if (image.complete && image.naturalWidth === 0) found.push(`missing image ${image.getAttribute("src")}`);
   }

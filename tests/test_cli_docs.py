@@ -111,10 +111,20 @@ def test_the_defaults_of_fit_are_those_of_the_readers() -> None:
 
 
 def test_features_are_ranked_whatever_weights_won() -> None:
-    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(feature=["a", "b"].__getitem__))
+    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(column=["a", "b"].__getitem__))
     shares = np.array([0.25, 0.75])
     for weights in ("learned", "equal"):
         model: Any = SimpleNamespace(metric_=weights, feature_importances_=shares)
         assert most_important(model, recipe) == {"b": 0.75, "a": 0.25}
     without: Any = SimpleNamespace()
     assert most_important(without, recipe) is None
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_shows_no_type_of_a_flag_and_no_braces(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        app([name, "--help"])
+    told = capsys.readouterr().out
+    assert "--help" in told
+    assert "<bool>" not in told
+    assert "{" not in told

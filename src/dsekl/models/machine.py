@@ -130,7 +130,7 @@ class Machine:
         kernel = self.usual_kernel if settled.kernel is None else CHOSEN_KERNELS[settled.kernel]
         loss = self.usual_loss if settled.loss is None else CHOSEN_LOSSES[settled.loss]
         machine = replace(self, kernel=kernel, loss=loss)
-        beside = self._beside(settled)
+        beside = self.beside(settled)
         own = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
         own = metric.with_plane(own, examples.rows, beside, settled.reshaping)
         if own.order is not None:
@@ -171,7 +171,7 @@ class Machine:
             reshaping,
         )
 
-    def _beside(self, settled: Settled) -> metric.Beside:
+    def beside(self, settled: Settled) -> metric.Beside:
         """Return what stands beside the kernel: what is asked for, and else what was settled on."""
         return metric.Beside(
             settled.intercept or bool(self.trend) if self.intercept is None else self.intercept,

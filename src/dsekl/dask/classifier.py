@@ -93,8 +93,10 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         y : dask array or column of shape (n_samples,), in blocks as X is
         sample_weight : dask array or column of shape (n_samples,), optional
         """
-        loss = None if isinstance(self.loss, str) and self.loss == "auto" else losses.resolve(self.loss, "classification")
-        hands, blocks, overview, seed = self._read(X, y, sample_weight, labels=True)
+        loss = (
+            None if isinstance(self.loss, str) and self.loss == "auto" else losses.resolve(self.loss, "classification")
+        )
+        client, blocks, overview, seed = self._read(X, y, sample_weight, labels=True)
         assert overview.labels is not None
         assert overview.counts is not None
         classes = self.classes_ = overview.labels
@@ -114,7 +116,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         sample = Examples(
             ArrayRows(overview.X[kept]), targets[kept], weights[kept], overview.places[kept], wrong, codes
         )
-        self._train(hands, blocks, overview, seed, encoding, loss, sample)
+        self._train(client, blocks, overview, seed, encoding, loss, sample)
         return self
 
     def decision_function(self, X: Any) -> Any:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import pkgutil
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import dask
 from distributed import Client, Future, wait
-from distributed.client import FutureCancelledError, get_client
+from distributed.client import get_client
 from distributed.scheduler import KilledWorker
 
 from dsekl.version import __version__
@@ -35,8 +37,22 @@ LARGE_GRAPH = "100 MB"
 """Graph above which Dask warns: the coefficients of a part are arguments of tasks on purpose."""
 
 
+MOST_REBUILDS = 3
+"""Times that what the cluster has lost, as after a restart, is built anew from its source."""
+
+Found = TypeVar("Found")
+
+
 class LostFutures(RuntimeError):
     """What the cluster held is gone, as after a restart; it can be built again from its source."""
+
+
+def rebuilding(work: Callable[[DaskHands], Found], client: Client) -> Found:
+    """Return what some work comes to; it is begun again, with hands of its own, where the cluster has lost it."""
+    for _ in range(MOST_REBUILDS):
+        with suppress(LostFutures):
+            return work(DaskHands(client))
+    return work(DaskHands(client))
 
 
 def client_of(given: Client | str | None) -> Client:
@@ -102,8 +118,11 @@ class DaskHands:
         return f"dsekl-{name}-{self.label}-{next(self._number)}"
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
-            return self.client.submit(task, *arguments, key=self.key(name), pure=False, retries=RETRIES)
+        try:
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
+                return self.client.submit(task, *arguments, key=self.key(name), pure=False, retries=RETRIES)
+        except CancelledError as error:
+            raise LostFutures(str(error)) from error
 
     def compute(self, delayed: Sequence[Any]) -> list[Future]:
         """Return futures of delayed values."""
@@ -125,7 +144,7 @@ class DaskHands:
                 for future in futures:
                     if future.status == "error":
                         future.retry()
-            except FutureCancelledError as error:
+            except CancelledError as error:
                 raise LostFutures(str(error)) from error
         raise AssertionError("the last try returns or raises")
 
@@ -148,5 +167,5 @@ class DaskHands:
                     alone_since = alone_since or time.monotonic()
                     if time.monotonic() - alone_since > PATIENCE_SECONDS:
                         raise _no_workers(self.client) from None
-            except FutureCancelledError as error:
+            except CancelledError as error:
                 raise LostFutures(str(error)) from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
@@ -29,12 +30,13 @@ from dsekl.losses import Loss
 from dsekl.models import Examples, Fitted, Model
 from dsekl.models.machine import MEGABYTE
 from dsekl.models.savable import text_of
+from dsekl.parts import Hands
 from dsekl.runs import Run, Stopping, checkpoint, resume
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
 
 from .blocks import Blocks, blocks_of
-from .cluster import DaskHands, client_of, require_workers
+from .cluster import DaskHands, client_of, rebuilding, require_workers
 from .fitting import Given, Result, fit
 from .overview import Overview, overview_of
 from .predicting import Ending, blocks_of_queries, lazily
@@ -73,8 +75,7 @@ class DaskEstimator(BaseEstimator):
 
     def to_local(self) -> Any:
         """Return the model as a local estimator, which needs no cluster, and is saved and loaded as any other."""
-        check_is_fitted(self)
-        models: list[Model] = DaskHands(client_of(self.client)).gather(self._models)
+        models: list[Model] = DaskHands(client_of(self.client)).gather(self._held_models())
         fitted = replace(self._fitted, model=replace(self._fitted.model, gram=joined(models)))
         local = copy.copy(self._local)
         local._set(local._attributes(self._unit.fitted(fitted), self._unit.size))
@@ -93,7 +94,7 @@ class DaskEstimator(BaseEstimator):
             raise TypeError("the terms of this model are on a cluster; pickle or save model.to_local()")
         return dict(vars(self))
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, labels: bool) -> tuple[DaskHands, Blocks, Overview, int]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, labels: bool) -> tuple[Client, Blocks, Overview, int]:
         """Check the parameters and look at all rows; return the seed of the run too."""
         for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_")]:
             del self.__dict__[name]
@@ -116,14 +117,14 @@ class DaskEstimator(BaseEstimator):
         blocks = blocks_of(X, y, sample_weight)
         require_workers(client)
         self._local = local
-        hands, seed = DaskHands(client), self._seed(blocks.n_features)
-        overview = overview_of(hands, blocks, labels, seed, self.checkpoint is not None)
+        seed, kept = self._seed(blocks.n_features), self.checkpoint is not None
+        overview = rebuilding(lambda hands: overview_of(hands, blocks, labels, seed, kept), client)
         if not 1.0 / HEAVIEST <= overview.heaviest <= HEAVIEST:
             raise ValueError(f"sample_weight holds {overview.heaviest:.3g} as its largest; divide it by a constant")
         self.n_features_in_ = local.n_features_in_ = blocks.n_features
         if blocks.columns is not None:
             self.feature_names_in_ = local.feature_names_in_ = np.array(blocks.columns, dtype=object)
-        return hands, blocks, overview, seed
+        return client, blocks, overview, seed
 
     def _seed(self, n_features: int) -> int:
         """Return the number that decides on all that is random: that of a checkpoint, where there is one."""
@@ -133,7 +134,7 @@ class DaskEstimator(BaseEstimator):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _train(
-        self, hands: DaskHands, blocks: Blocks, overview: Overview, seed: int, encoding: Encoding, loss: Loss | None,
+        self, client: Client, blocks: Blocks, overview: Overview, seed: int, encoding: Encoding, loss: Loss | None,
         sample: Examples, unit: Unit = NO_UNIT,
     ) -> None:  # fmt: skip
         """Fit, and set the attributes of a fitted estimator."""
@@ -141,8 +142,8 @@ class DaskEstimator(BaseEstimator):
         run = self._run(overview, seed)
         run.units = unit.figures
         n_parts = None if isinstance(self.n_parts, str) else int(self.n_parts)
-        found = fit(hands, Given(machine, blocks, overview, encoding, sample, n_parts), run)
-        self._keep(hands, found, seed, sample, unit)
+        found = fit(client, Given(machine, blocks, overview, encoding, sample, n_parts), run)
+        self._keep(found, seed, sample, unit)
         if found.monitor.reason == "interrupted":
             path = None if self.checkpoint is None else Path(self.checkpoint)
             raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, False))
@@ -164,9 +165,9 @@ class DaskEstimator(BaseEstimator):
             run.keep, run.keep_if_due = kept.write, kept.write_if_due
         return run
 
-    def _keep(self, hands: DaskHands, found: Result, seed: int, sample: Examples, unit: Unit) -> None:
+    def _keep(self, found: Result, seed: int, sample: Examples, unit: Unit) -> None:
         """Set what was fitted as attributes; the terms stay on the workers."""
-        ascent, states = found.ascent, found.ascent.states
+        ascent, states, hands = found.ascent, found.ascent.states, found.ascent.hands
         task, parts = ascent.parts.task, ascent.parts.parts
         told: list[Support] = hands.gather(
             [hands.submit(f"support-{p}", support_of, part, states[p]) for p, part in enumerate(parts)]
@@ -189,9 +190,9 @@ class DaskEstimator(BaseEstimator):
         attributes = self._local._attributes(unit.fitted(self._fitted), unit.size)
         self._late = attributes.pop("_late")
         del attributes["model_"]
-        vars(self).update(attributes)
+        self.__dict__.update(attributes)
 
-    def _importances(self, hands: DaskHands, model: Model, sample: Examples, seed: int) -> Floats | None:
+    def _importances(self, hands: Hands, model: Model, sample: Examples, seed: int) -> Floats | None:
         """Return how much each feature moves f, measured where the model is; None where it is in several places."""
         if len(self._models) > 1:
             return None
@@ -203,16 +204,24 @@ class DaskEstimator(BaseEstimator):
 
     def _evaluate(self, X: Any, finish: Callable[[Floats], NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> Any:
         """Return what ``finish`` makes of f, lazily."""
-        check_is_fitted(self)
-        names = vars(self).get("feature_names_in_")
+        models, names = self._held_models(), vars(self).get("feature_names_in_")
         blocks, lengths = blocks_of_queries(X, self.n_features_in_, None if names is None else names.tolist())
         model = self._unit.fitted(self._fitted).model
         beside = replace(model, coef=model.coef[:0])
         ending = Ending(self._unit.size, beside, finish)
         budget = self.memory_budget * MEGABYTE
-        return lazily(blocks, lengths, self._models, shape, dtype, (self.n_features_in_, budget, ending))
+        return lazily(blocks, lengths, models, shape, dtype, (self.n_features_in_, budget, ending))
+
+    def _held_models(self) -> list[Any]:
+        """Return the models on the workers, if they are still there."""
+        check_is_fitted(self)
+        if any(model.cancelled() for model in self._models):
+            raise RuntimeError(
+                "the cluster has lost the terms of this model, as a restart does; fit again, and keep to_local() where "
+                "a model is to outlive its cluster"
+            )
+        return self._models
 
     def _codes(self, targets: Floats) -> NDArray[np.intp]:
         """Return the codes of the classes that targets stand for."""
         raise NotImplementedError
-

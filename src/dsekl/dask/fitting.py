@@ -10,6 +10,7 @@ from typing import Any
 
 import dask
 import numpy as np
+from distributed import Client
 from numpy.typing import NDArray
 
 from dsekl import metric
@@ -32,14 +33,11 @@ from dsekl.solvers import DualAscent, Problem
 from dsekl.solvers.dual.dual_state import DualState
 
 from .blocks import Blocks
-from .cluster import DaskHands, LostFutures
+from .cluster import DaskHands, rebuilding
 from .overview import Overview
 from .reading import Encoding, routed
 
 Floats = NDArray[np.float64]
-
-MOST_REBUILDS = 3
-"""Times that all parts are built anew where the cluster has lost them, as after a restart."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Result:
 
 
 @one_blas_thread()
-def fit(hands: DaskHands, given: Given, run: Run) -> Result:
+def fit(client: Client, given: Given, run: Run) -> Result:
     """Fit a machine to the rows of a cluster. ``run`` moves along, to be kept.
 
     Where the cluster has lost all that it held, it is built again, and the fit goes on from the last cut.
@@ -80,13 +78,7 @@ def fit(hands: DaskHands, given: Given, run: Run) -> Result:
             run.settled = machine.settle(given.sample.for_search(), run, rng, course)[0]
             run.stages = {}
             run.keep(run)
-        for left in reversed(range(MOST_REBUILDS)):
-            try:
-                return _solved(DaskHands(hands.client), given, run, deadline, course)
-            except LostFutures:
-                if not left:
-                    raise
-    raise AssertionError("the last try returns or raises")
+        return rebuilding(lambda hands: _solved(hands, given, run, deadline, course), client)
 
 
 def _solved(hands: DaskHands, given: Given, run: Run, deadline: Deadline, course: Course) -> Result:
@@ -133,13 +125,17 @@ def _in_parts(hands: DaskHands, given: Given, run: Run) -> tuple[PartsAscent, Pr
 def regions_of(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list[Any]:
     """Return the regions of all rows: each block's rows go to their regions."""
     blocks, starts = given.blocks, given.overview.starts
-    sample = task.placement.dense(given.sample.rows.dense(slice(None)))  # type: ignore[union-attr]
+    sample = task.placement.dense(given.overview.X)
     planes = Planes.of(sample, n_parts)
     groups = _groups(given.overview.lengths)
     routes = hands.compute(
         [
             dask.delayed(routed, pure=False)(
-                *blocks.of(group), starts[group.start : group.stop], task, planes, given.encoding,
+                *blocks.of(group),
+                starts[group.start : group.stop],
+                task,
+                planes,
+                given.encoding,
                 dask_key_name=hands.key("route"),
             )  # fmt: skip
             for group in groups

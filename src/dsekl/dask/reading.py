@@ -77,7 +77,9 @@ def _look(X: Any, y: Any, weights: Any, number: int, asked: Asked) -> Look:
         values = numbers(X, asked.n_features)
         wrong = _not_finite(values, asked.columns)
         if wrong is not None:
-            return Look(n, f"X holds {wrong} of partition {number}; leave such rows out, or put a number in their place")
+            return Look(
+                n, f"X holds {wrong} of partition {number}; leave such rows out, or put a number in their place"
+            )
         targets = column(y)
         targets = inputs.labels(targets) if asked.labels else inputs.real_targets(targets)
         w = np.ones(n) if weights is None else np.asarray(column(weights), dtype=np.float64)

@@ -67,7 +67,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
         sample_weight : dask array or column of shape (n_samples,), optional
         """
         loss = losses.resolve(self.loss, "regression")
-        hands, blocks, overview, seed = self._read(X, y, sample_weight, labels=False)
+        client, blocks, overview, seed = self._read(X, y, sample_weight, labels=False)
         self._one_target = overview.y.ndim == 1
         kept = np.flatnonzero(overview.weights > 0)
         weights, targets = overview.weights[kept], overview.y.reshape(len(overview.y), -1)[kept].astype(np.float64)
@@ -83,7 +83,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
         encoding = Encoding(None, None, constants, unit.size)
         rows, places = ArrayRows(overview.X[kept]), overview.places[kept]
         sample = Examples(rows, targets - constants, weights, places, losses_of_rows)
-        self._train(hands, blocks, overview, seed, encoding, loss, sample, replace(unit, constants=constants))
+        self._train(client, blocks, overview, seed, encoding, loss, sample, replace(unit, constants=constants))
         if self._one_target:
             self.intercept_ = float(np.atleast_1d(self.intercept_)[0])
         return self

@@ -34,7 +34,7 @@ def _summed(task: Any, predicted: Any, X: Any, y: Any, sample_weight: Any) -> Fl
     weights = [None] * len(blocks.y) if blocks.weights is None else blocks.weights
     found = predicted.to_delayed().reshape(len(blocks.y))
     parts = [each(f, of, w) for f, of, w in zip(found, blocks.y, weights, strict=True)]
-    return np.sum(dask.compute(*parts), axis=0)
+    return np.asarray(np.sum(dask.compute(*parts), axis=0))
 
 
 def _right(f: NDArray[Any], y: Any, weights: Any) -> Floats:
@@ -46,7 +46,9 @@ def _moments(f: Floats, y: Any, weights: Any) -> Floats:
     values, w = column(y).astype(np.float64).reshape(len(f), -1), _weights(weights, len(f))[:, None]
     f = f.reshape(values.shape)
     weight = np.broadcast_to(w.sum(), values.shape[1:])
-    return np.stack([weight, (w * values).sum(axis=0), (w * values**2).sum(axis=0), (w * (values - f) ** 2).sum(axis=0)])
+    return np.stack(
+        [weight, (w * values).sum(axis=0), (w * values**2).sum(axis=0), (w * (values - f) ** 2).sum(axis=0)]
+    )
 
 
 def _weights(given: Any, n: int) -> Floats:

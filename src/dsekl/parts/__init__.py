@@ -6,4 +6,16 @@ from .hands import Hands, OwnHands
 from .part import Part, Region, Rows, Task
 from .planes import Planes, n_parts_of
 
-__all__ = ["Hands", "OwnHands", "Part", "Parts", "PartsAscent", "Planes", "Region", "Rows", "Task", "build", "n_parts_of"]
+__all__ = [
+    "Hands",
+    "OwnHands",
+    "Part",
+    "Parts",
+    "PartsAscent",
+    "Planes",
+    "Region",
+    "Rows",
+    "Task",
+    "build",
+    "n_parts_of",
+]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.calibration import Unseen
-from dsekl.solvers import DualAscent, Problem, Verdict
+from dsekl.solvers import DualAscent, Problem, State, Verdict
 from dsekl.solvers.dual.ascent import (
     COARSE,
     FEWEST_KEPT,
@@ -69,7 +69,7 @@ class PartsAscent:
     counted: int = 0
     """Kernel values up to the last cut."""
 
-    state_type: ClassVar = DualState
+    state_type: ClassVar[type[State]] = DualState
 
     def validate(self) -> None:
         self.solver.validate()
@@ -116,7 +116,11 @@ class PartsAscent:
         state.epoch, state.step = state.epoch + 1, state.step + 1
         self._measure_gap(problem, state, former)
         state.slow = slow_epochs(before, state)
-        self.figures = {"step_length": float(np.mean(steps)), "halo_ratio": self.parts.halo_ratio, "wide": int(self.parts.wide)}
+        self.figures = {
+            "step_length": float(np.mean(steps)),
+            "halo_ratio": self.parts.halo_ratio,
+            "wide": int(self.parts.wide),
+        }
         if state.epoch % CUT == 0:
             self._cut(state)
         yield from ()
@@ -328,9 +332,7 @@ class _Rows:
         terms = ascent._gather("true-of-drawn", audit.true_terms, ascent.parts.parts, ascent.states, found.X)
         drawn = replace(self.problem, targets=found.targets, weights=found.weights)
         everyone = np.arange(len(found.X))
-        kept, true = (
-            parts_of(drawn, found.coef, found.diagonal, everyone, f) for f in (found.F, reduce(add, terms))
-        )
+        kept, true = (parts_of(drawn, found.coef, found.diagonal, everyone, f) for f in (found.F, reduce(add, terms)))
         return extrapolated(whole, kept, true, n)
 
 

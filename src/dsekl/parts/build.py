@@ -12,7 +12,6 @@ from .halo import Boxes, Reach
 from .hands import Hands
 from .part import Copies, Part, Places, Region, Task
 
-
 MOST_COPIES, MOST_SHARE = 4.0, 0.5
 """Copies of each row, and the share of all parts that hold one, above which blocks travel instead."""
 

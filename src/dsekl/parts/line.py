@@ -44,9 +44,7 @@ class Line:
         return Line((change * F).sum(axis=0), (change * G).sum(axis=0), np.array(along))
 
     def __add__(self, other: Line) -> Line:
-        return Line(
-            self.slope + other.slope, self.curvature + other.curvature, self.conjugates + other.conjugates
-        )
+        return Line(self.slope + other.slope, self.curvature + other.curvature, self.conjugates + other.conjugates)
 
     def best_steps(self) -> Floats:
         """Return the step length of each output at which the dual is least."""

@@ -160,4 +160,3 @@ class Part:
     def __reduce__(self) -> tuple[Any, ...]:
         # What was made of these can be made again.
         return Part, (self.task, self.region, self.halo, self.shared)
-

@@ -220,7 +220,7 @@ def _along_plane(state: PartState, found: Coupled, steps: Floats) -> PartState:
         moved = now + steps[0] * (next - now)
         for step, before in zip(steps[1:], past, strict=True):
             moved = moved + step * (now - before)
-        return moved
+        return np.asarray(moved)
 
     coef = least(then.coef, found.move.coef, [past.coef for past in state.past])
     F = least(then.F, then.F + found.G, [past.F for past in state.past])

@@ -131,9 +131,7 @@ def solved(task: Task, pieces: Sequence[Piece], solver: DualAscent, pace: Pace, 
         most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
         active.step(solver, block, whole=whole, most_sweeps=most_sweeps)
     moved = np.flatnonzero((moving.coef != before).any(axis=1))
-    return Solved(
-        owner[moved], rows[moved], points[moved], before[moved], moving.coef[moved], moving.evaluations
-    )
+    return Solved(owner[moved], rows[moved], points[moved], before[moved], moving.coef[moved], moving.evaluations)
 
 
 def carried(part: Part, state: PartState, found: Solved) -> PartState:
@@ -146,8 +144,10 @@ def carried(part: Part, state: PartState, found: Solved) -> PartState:
     if len(active) and len(found.rows):
         points = DensePoints.of(found.points)
         f = F[active]
-        evaluations += _gram(part.task, part.region.points, points).with_rows(active).add_product(
-            np.arange(len(points)), found.after - found.before, f
+        evaluations += (
+            _gram(part.task, part.region.points, points)
+            .with_rows(active)
+            .add_product(np.arange(len(points)), found.after - found.before, f)
         )
         F[active] = f
     return replace(state, own=replace(own, coef=coef, F=F), evaluations=state.evaluations + evaluations)

@@ -25,7 +25,7 @@ from distributed import Client, LocalCluster
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.dask import DaskDSEKLClassifier, DaskDSEKLRegressor, blocks, cluster
+from dsekl.dask import DaskDSEKLClassifier, DaskDSEKLRegressor, blocks, cluster, overview
 
 GAMMA, C = 200.0, 2.0
 SETTINGS: dict[str, Any] = dict(gamma=GAMMA, C=C, random_state=0, n_parts=3, verbose=False)
@@ -303,3 +303,17 @@ def test_collections_that_do_not_fit_are_named(X: Any, y: Any, words: str) -> No
 def test_parameters_that_are_not_for_dask_are_named(client: Client, given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(given))):
         DaskDSEKLClassifier(**{**SETTINGS, **given}).fit(ROWS, UP)
+
+
+def test_width_and_C_are_chosen_at_full_density(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of a tenth of the rows cannot see fields of a size that all of them show."""
+    monkeypatch.setattr(overview, "SAMPLE_ROWS", 800)
+    many = np.random.default_rng(1).uniform(size=(8_000, 2))
+    fields = np.floor(10 * many).sum(axis=1) % 2 == 0
+    rows, y = da.from_array(many, chunks=(1_000, 2)), da.from_array(fields, chunks=1_000)
+    settings: dict[str, Any] = dict(kernel="rbf", loss="hinge", random_state=0, verbose=False)
+    whole = DaskDSEKLClassifier(**settings, n_parts=2).fit(rows, y)
+    local = DSEKLClassifier(**settings).fit(many, fields)
+    new = np.random.default_rng(2).uniform(size=(4_000, 2))
+    answers = np.floor(10 * new).sum(axis=1) % 2 == 0
+    assert whole.to_local().score(new, answers) == pytest.approx(local.score(new, answers), abs=0.02)

@@ -36,6 +36,7 @@ from .blocks import Blocks
 from .cluster import DaskHands, rebuilding
 from .overview import Overview
 from .reading import Encoding, routed
+from .width import refined
 
 Floats = NDArray[np.float64]
 
@@ -73,16 +74,17 @@ def fit(client: Client, given: Given, run: Run) -> Result:
     machine, deadline = given.machine, run.budget.deadline(SOLVED_BY)
     with Progress(run.verbose) as progress:
         course = Course(progress, None, deadline)
-        if run.settled is None:
+        sampled = run.settled
+        if sampled is None:
             rng = np.random.default_rng(run.seed)
-            run.settled = machine.settle(given.sample.for_search(), run, rng, course)[0]
+            n_rows = given.overview.n_rows
+            sampled = machine.settle(given.sample.for_search(), run, rng, course, n_rows)[0]
             run.stages = {}
-            run.keep(run)
-        return rebuilding(lambda hands: _solved(hands, given, run, deadline, course), client)
+        return rebuilding(lambda hands: _solved(hands, given, run, sampled, deadline, course), client)
 
 
-def _solved(hands: DaskHands, given: Given, run: Run, deadline: Deadline, course: Course) -> Result:
-    ascent, problem = _in_parts(hands, given, run)
+def _solved(hands: DaskHands, given: Given, run: Run, sampled: Settled, deadline: Deadline, course: Course) -> Result:
+    ascent, problem = _in_parts(hands, given, run, sampled)
     state, monitor = _begin(ascent, problem, run)
     hooks = _hooks(run, ascent, state, monitor)
     with suppress(Interrupted):  # the monitor says so
@@ -113,10 +115,17 @@ def task_of(given: Given, settled: Settled) -> tuple[Task, Problem]:
     return task, Problem(gram, given.sample.targets, given.sample.weights, loss, C, tol=None)
 
 
-def _in_parts(hands: DaskHands, given: Given, run: Run) -> tuple[PartsAscent, Problem]:
-    assert run.settled is not None
-    task, problem = task_of(given, run.settled)
+def _in_parts(hands: DaskHands, given: Given, run: Run, sampled: Settled) -> tuple[PartsAscent, Problem]:
+    """Return the ascent of all parts; width and C are chosen first, by whole regions of the rows, unless they are."""
     n_parts = n_parts_of(given.overview.n_rows) if given.n_parts is None else given.n_parts
+    if run.settled is None:
+        run.settled = sampled
+        if sampled.metric is not None and given.overview.n_rows > SPARSE * len(given.sample):
+            task, problem = task_of(given, sampled)
+            regions = regions_of(hands, given, task, n_parts)
+            run.settled = refined(hands, regions, given.machine, given.sample, sampled, problem.loss, run.seed)
+        run.keep(run)
+    task, problem = task_of(given, run.settled)
     parts = build(hands, task, regions_of(hands, given, task, n_parts))
     assert isinstance(given.machine.solver, DualAscent)
     return PartsAscent(hands, parts, given.machine.solver, run.seed), replace(problem, tol=run.stopping.tol)
@@ -125,7 +134,7 @@ def _in_parts(hands: DaskHands, given: Given, run: Run) -> tuple[PartsAscent, Pr
 def regions_of(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list[Any]:
     """Return the regions of all rows: each block's rows go to their regions."""
     blocks, starts = given.blocks, given.overview.starts
-    sample = task.placement.dense(given.overview.X)
+    sample = task.placement.dense(np.asarray(given.sample.rows.values))
     planes = Planes.of(sample, n_parts)
     groups = _groups(given.overview.lengths)
     routes = hands.compute(
@@ -137,7 +146,7 @@ def regions_of(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list
                 planes,
                 given.encoding,
                 dask_key_name=hands.key("route"),
-            )  # fmt: skip
+            )
             for group in groups
         ]
     )
@@ -148,6 +157,9 @@ def regions_of(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list
         for part in range(planes.n_parts)
     ]
 
+
+SPARSE = 2
+"""Rows over those of the sample from which on it is too thin for a width that is chosen on it."""
 
 ROUTED_ROWS = 2**16
 """Rows that a task sends to their parts, at least: small blocks go together."""

@@ -133,10 +133,14 @@ class Search:
         new = [setting for setting in settings if setting not in self.found]
         if not new:
             return
-        judged = self.data.workers.map(lambda number: self._judge(number, new), range(len(self.regions)))
+        judged = self.lines(new)
         for k, setting in enumerate(new):
             errors, losses, weights = np.concatenate([lines[k] for lines in judged], axis=1)
             self.found[setting] = Found(*setting, errors, losses, weights)
+
+    def lines(self, settings: list[Setting]) -> list[list[Floats]]:
+        """Return for each region what its held-out rows say of each setting: their errors, losses and weights."""
+        return self.data.workers.map(lambda number: self._judge(number, settings), range(len(self.regions)))
 
     def _judge(self, number: int, settings: list[Setting]) -> list[Floats]:
         """Return three lines for each setting: errors, losses and weights of the held-out rows."""

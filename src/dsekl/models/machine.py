@@ -191,11 +191,11 @@ class Machine:
         return Reference(build, rows, own.order, self.budget)
 
     def settle(
-        self, examples: Examples, run: Run, rng: np.random.Generator, course: Course
+        self, examples: Examples, run: Run, rng: np.random.Generator, course: Course, n_rows: int | None = None
     ) -> tuple[Settled, list[metric.Fold]]:
         """Return gamma, learned if it is to be, and what goes with it; and the parts that were held out to learn it.
 
-        ``course`` is told how far that is.
+        ``course`` is told how far that is; ``n_rows`` is how many rows will be fitted, if these are a sample of them.
         """
         rows, C = examples.rows, 1.0 if self.C is None else self.C
         beside = self.usual_beside
@@ -215,7 +215,7 @@ class Machine:
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
                 f"kernel={self.usual_kernel!r} on {type(rows.values).__name__}; set gamma='scale' or a number"
             )
-        found = self._learned(rows, examples, run, course)
+        found = self._learned(rows, examples, run, course, n_rows or len(rows))
         reshaping = found.reshaping
         settled = Settled(
             self._gamma(found.gamma, rows, rng),
@@ -232,14 +232,14 @@ class Machine:
         )
         return settled, found.folds
 
-    def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course) -> metric.Choice:
+    def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course, n_rows: int) -> metric.Choice:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
             self.budget, run.budget.deadline(SEARCHED_BY), self.groups,
         )  # fmt: skip
         options = metric.Options(
-            self._kernels(len(rows)), self._losses(), self.C, self.kernel is None,
+            self._kernels(n_rows), self._losses(), self.C, self.kernel is None,
             self._choices_beside(examples.classes is not None),
         )  # fmt: skip
 

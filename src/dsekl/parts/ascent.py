@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any, ClassVar
 
@@ -327,7 +328,7 @@ class _Rows:
         n = sum(sizes)
         rows = np.sort(self.state.rng.choice(n, n_audited, replace=False, shuffle=False))
         starts = np.cumsum([0, *sizes])
-        own = [rows[(rows >= a) & (rows < b)] - a for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        own = [rows[(rows >= a) & (rows < b)] - a for a, b in pairwise(starts)]
         found = audit.Drawn.joined(ascent._gather("draw", audit.drawn, ascent.parts.parts, ascent.states, own))
         terms = ascent._gather("true-of-drawn", audit.true_terms, ascent.parts.parts, ascent.states, found.X)
         drawn = replace(self.problem, targets=found.targets, weights=found.weights)

@@ -112,7 +112,7 @@ def piece_of(part: Part, state: PartState, order: Places, turn: int, n_turns: in
 def solved(task: Task, pieces: Sequence[Piece], solver: DualAscent, pace: Pace, whole: bool, alone: bool) -> Solved:
     """Solve the block that some pieces make.
 
-    As a ``whole`` where its sweeps do not settle it; they may go on where it is ``alone``, all active rows of all parts.
+    As a ``whole`` where its sweeps do not settle it; they may go on where it is ``alone``, all active rows.
     """
     points, y, weights, before, F = (
         np.concatenate([vars(piece)[name] for piece in pieces])

@@ -58,6 +58,8 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/panel.py measure all
 	$(BIN)/python benchmarks/panel.py publish
+	$(BIN)/python benchmarks/curves.py measure
+	$(BIN)/python benchmarks/curves.py publish
 	$(BIN)/python benchmarks/matrix.py
 	$(BIN)/python benchmarks/large_data.py
 	$(BIN)/python benchmarks/claim.py measure

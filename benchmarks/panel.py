@@ -9,15 +9,13 @@ and gone on with. dsekl's cells are measured anew by each ``measure dsekl``.
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 from time import process_time
 from typing import Any
 
+import cells
 import numpy as np
 from report import publish, table
 from rivals import MODELS, measure
@@ -26,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from tabular_data import panel_data
 
 COMMAND = "DSEKL_DATA=... python benchmarks/panel.py"
-CELLS = Path(__file__).parent / "results" / "panel.json"
+CELLS = cells.RESULTS / "panel.json"
 SPLITS = (0, 1, 2)
 MOST_TRAINING_ROWS, MOST_TEST_ROWS = 3_000, 5_000
 """So that support vector machines and xRFM can take part."""
@@ -60,16 +58,8 @@ def split(X: Any, y: Any, regression: bool, seed: int) -> tuple[tuple[Any, Any],
 
 
 def read_cells() -> Cells:
-    return json.loads(CELLS.read_text()) if CELLS.exists() else {}
-
-
-def keep(name: str, label: str, seed: int, cell: dict[str, Any]) -> None:
-    """Write one more cell; other processes may have written theirs meanwhile."""
-    cells = read_cells()
-    cells.setdefault(name, {}).setdefault(label, {})[str(seed)] = cell
-    draft = CELLS.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n")
-    draft.replace(CELLS)
+    found: Cells = cells.read(CELLS)
+    return found
 
 
 def measure_cells(labels: list[str]) -> None:
@@ -91,7 +81,7 @@ def measure_cells(labels: list[str]) -> None:
                         if hasattr(model, "metric_")
                         else "not learned"
                     )
-                keep(name, label, seed, cell)
+                cells.keep(CELLS, [name, label, str(seed)], cell)
                 print("  ", name, label, seed, cell, flush=True)
 
 
@@ -100,10 +90,10 @@ def shared_splits(models: dict[str, dict[str, Any]]) -> set[str]:
     return set.intersection(*(set(models.get(label, {})) for label in MODELS))
 
 
-def means(cells: Cells, figure: str) -> dict[str, dict[str, float]]:
+def means(all_cells: Cells, figure: str) -> dict[str, dict[str, float]]:
     """Return a figure's mean over the splits that all models have, of each table and model."""
     found = {}
-    for name, models in cells.items():
+    for name, models in all_cells.items():
         shared = shared_splits(models)
         if shared:
             found[name] = {m: float(np.mean([models[m][seed][figure] for seed in sorted(shared)])) for m in MODELS}
@@ -133,11 +123,11 @@ def mean_ranks(label: str, ranks: list[Any]) -> list[str]:
 
 
 def publish_all() -> None:
-    cells = read_cells()
-    errors = means(cells, "error")
-    counts = Counter(len(shared_splits(models)) for models in cells.values())
+    found = read_cells()
+    errors = means(found, "error")
+    counts = Counter(len(shared_splits(models)) for models in found.values())
     n_splits = " and ".join(f"{n} of {count} tables" for n, count in sorted(counts.items(), reverse=True))
-    chosen = Counter(cell["chosen"] for models in cells.values() for cell in models[OURS].values())
+    chosen = Counter(cell["chosen"] for models in found.values() for cell in models[OURS].values())
     behind = [name for name, found in errors.items() if min(found.values()) < (1 - NEAR) * found[OURS]]
     publish(
         "Tables", COMMAND + " measure all; python benchmarks/panel.py publish",

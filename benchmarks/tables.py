@@ -1,6 +1,6 @@
 """dsekl with its defaults on tables, against gradient boosting, random forests and tuned support vector machines.
 
-DSEKL_DATA=... python benchmarks/tables.py [covertype|madelon|columns|guard|curves]...
+DSEKL_DATA=... python benchmarks/tables.py [covertype|madelon|columns|guard]...
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from tabular_data import calendar, panel_data
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
 
@@ -147,38 +146,8 @@ def guard() -> None:
     )  # fmt: skip
 
 
-CURVE_ROWS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
-CURVE_SEEDS = 10
-CURVES = ("calendar", "california-housing", "protein-casp", "covertype", "ijcnn1", "magic")
-
-
-def curves() -> None:
-    """Measure test errors of the defaults as rows grow, over seeds on one split: mean, and the range in brackets."""
-    lines = []
-    for name in CURVES:
-        regression, X, y = (True, *calendar(80_000, 0)) if name == "calendar" else panel_data()[name]
-        order = np.random.default_rng(0).permutation(len(X))
-        test, train = order[: min(10_000, len(X) // 4)], order[min(10_000, len(X) // 4) :]
-        cells = []
-        for n in CURVE_ROWS:
-            if n > len(train):
-                cells.append("")
-                continue
-            data = (X[train[:n]], y[train[:n]]), (X[test], y[test])
-            found = [100 * measure(ours(regression, seed), *data, regression)[0] for seed in range(CURVE_SEEDS)]
-            cells.append(f"{np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})")
-            print("  ", name, n, cells[-1], flush=True)
-        lines.append([name, *cells])
-    publish(
-        "Learning curves", COMMAND + " curves",
-        f"Test error in per cent of the defaults, mean and range over {CURVE_SEEDS} seeds, on one split. \"calendar\" "
-        "is made: 11 columns of very different ranges, of which two matter, a weak signal and heavy tails.\n\n"
-        + table(["data", *(f"{n:,} rows" for n in CURVE_ROWS)], lines),
-    )  # fmt: skip
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     warm_up()
-    for task in sys.argv[1:] or ["covertype", "madelon", "columns", "guard", "curves"]:
+    for task in sys.argv[1:] or ["covertype", "madelon", "columns", "guard"]:
         globals()[task]()

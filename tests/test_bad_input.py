@@ -170,6 +170,7 @@ def test_a_sparse_matrix_whose_indices_point_outside_reaches_no_compiled_code(ma
 
 
 ROWS = np.random.default_rng(0).standard_normal((6, 2))
+IDS = np.stack([np.arange(6), 2**53 + np.arange(6)], axis=1)
 MASKED = np.ma.masked_array(ROWS, mask=ROWS > 0)
 
 
@@ -178,6 +179,12 @@ MASKED = np.ma.masked_array(ROWS, mask=ROWS > 0)
     [
         (MASKED, range(6), None, r"X is a masked array, and \d of its entries are masked; leave such rows out"),
         (ROWS, MASKED[:, 0], None, "y is a masked array"),
+        (
+            IDS,
+            range(6),
+            None,
+            r"column 1 of X has integers above 2\^53 .*, e.g. 9007199254740992 and",
+        ),
         (ROWS, range(6), MASKED[:, 0], "sample_weight is a masked array"),
         (np.zeros((6, 2), "M8[s]"), range(6), None, r"X holds times \(datetime64\[s\]\)"),
         (ROWS, np.zeros(6, "m8[s]"), None, r"y holds times \(timedelta64\[s\]\)"),
@@ -211,3 +218,8 @@ def test_a_weight_for_all_rows_together_is_named() -> None:
 def test_labels_that_an_array_would_change_are_named(labels: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         DSEKLClassifier(gamma=1.0).fit(ROWS, labels)
+
+
+def test_large_integers_that_floats_tell_apart_are_numbers():
+    nanoseconds = np.arange(100)[:, None] * 1_000_000 + 1_700_000_000_000_000_000
+    assert DSEKLRegressor().fit(nanoseconds, np.arange(100.0)).score(nanoseconds, np.arange(100.0)) > 0.9

@@ -247,7 +247,7 @@ def crash_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-@pytest.mark.parametrize("steps", [230, 700, 1200])
+@pytest.mark.parametrize("steps", [30, 330, 570])
 def test_a_run_that_ends_while_the_metric_is_learned_goes_on_from_there(
     steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -286,7 +286,7 @@ def test_a_forged_stage_is_refused(forged: Any, monkeypatch: pytest.MonkeyPatch,
     X, y = heavy()
     settings: dict[str, Any] = dict(checkpoint=tmp_path / "run.ckpt", checkpoint_interval=0.0, random_state=0)
     with monkeypatch.context() as patch:
-        crash_after(200, patch)
+        crash_after(50, patch)
         with pytest.raises(Crash):
             DSEKLClassifier(**settings).fit(X[:200], y[:200])
     run = checkpoint.read(settings["checkpoint"], 3)

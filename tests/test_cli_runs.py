@@ -270,7 +270,7 @@ def test_ctrl_c_inside_a_callback_is_not_lost() -> None:
     """Compilers call back into Python from where no exception can come out."""
     code = """
 import ctypes, signal, time
-from dsekl.cli.signals import heeded_requests
+from dsekl.cli.signals import Request, heeded
 heard = []
 
 @ctypes.CFUNCTYPE(None)
@@ -278,7 +278,7 @@ def callback():
     heard.append("callback")
     signal.raise_signal(signal.SIGINT)
 
-with heeded_requests():
+with heeded(Request()):
     try:
         callback()
         time.sleep(30)

@@ -282,3 +282,10 @@ def test_a_constant_has_intervals_of_no_width() -> None:
     X = np.random.default_rng(0).standard_normal((200, 3))
     model = DSEKLRegressor(random_state=0).fit(X, np.full(200, 7.0))
     np.testing.assert_array_equal(model.predict_interval(X[:2]), np.full((2, 2), 7.0))
+
+
+def test_any_finite_f_has_probabilities():
+    largest = np.finfo(np.float64).max
+    f = np.array([[largest, largest, largest], [-largest, largest, 0.0], [-largest, -largest, -largest]])
+    found = Map("softmax", 2.0, 2.0).probabilities(f)
+    np.testing.assert_allclose(found, [[1 / 3, 1 / 3, 1 / 3], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]], atol=1e-9)

@@ -74,7 +74,8 @@ class Map:
         if f.shape[1] == 1:
             found = self._both_classes(f[:, 0])
         elif self.method == "softmax":
-            found = softmax(self.below * f, axis=1)
+            with np.errstate(over="ignore"):  # the difference of two finite numbers may be infinite, not their softmax
+                found = softmax(self.below * (f - f.max(axis=1, keepdims=True)), axis=1)
         else:
             each = self._curve(f) + np.finfo(np.float64).tiny
             found = each / each.sum(axis=1, keepdims=True)

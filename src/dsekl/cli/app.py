@@ -25,7 +25,7 @@ from .fit import fit
 from .info import info
 from .predict import predict
 from .reproduce import reproduce
-from .signals import INTERRUPTED, heeded_requests
+from .signals import INTERRUPTED, Request, heeded
 from .stream import stream
 from .streams import discard, flush_output
 from .tune import tune
@@ -81,8 +81,12 @@ def show_version(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
-    with heeded_requests() as request:
-        code = _run(lambda: app(arguments)) or _run(flush_output)
+    request = Request()
+    try:
+        with heeded(request):
+            code = _run(lambda: app(arguments)) or _run(flush_output)
+    except KeyboardInterrupt:  # between two steps
+        code = INTERRUPTED
     sys.exit(request.exit_code(code))
 
 

@@ -53,9 +53,8 @@ class Request:
 
 
 @contextmanager
-def heeded_requests() -> Iterator[Request]:
-    """Heed the signals within the block. What somebody else has set, or ignores, is left alone."""
-    request = Request()
+def heeded(request: Request) -> Iterator[None]:
+    """Note requests within the block. What somebody else has set, or ignores, is left alone."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     taken = [number for number in REQUESTS if in_main_thread and signal.getsignal(number) is signal.SIG_DFL]
     hook = sys.unraisablehook
@@ -63,7 +62,7 @@ def heeded_requests() -> Iterator[Request]:
         signal.signal(number, request.note)
     sys.unraisablehook = request.repeat
     try:
-        yield request
+        yield
     finally:
         sys.unraisablehook = hook
         for number in taken:

@@ -7,7 +7,7 @@ settings that it is asked for; only errors, losses and weights of the rows held 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,28 +60,36 @@ def drawn(region: PartRegion, size: int, n_subtrees: int, seed: int) -> Drawn:
     return Drawn(found.X, found.targets, found.weights, kept)
 
 
+Judged = dict[Setting, Floats]
+"""For each setting the errors, losses and weights of rows that were held out."""
+
+
 @one_blas_thread()
 def judged(
     found: Drawn, kind: Kind, C: float | None, errors: Callable[[Floats, Floats], Floats], settings: list[Setting]
-) -> list[list[Floats]]:
-    """Return what the held-out rows of each subtree say of each setting."""
+) -> Judged:
+    """Return what the held-out rows of all subtrees of a part say of each setting."""
     data = metric.Data(ArrayRows(found.X), found.targets, found.weights, errors, None, ALONE)
-    return Search(data, found.regions, kind, C).lines(settings)
+    return Search(data, found.regions, kind, C).lines(range(len(found.regions)), settings)
 
 
 class SearchOnCluster(Search):
-    """A search whose regions are on workers."""
+    """A search whose regions are on workers; every setting is judged by all of them."""
 
     def __init__(self, hands: Hands, parts: list[Any], data: metric.Data, kind: Kind, C: float | None) -> None:
         super().__init__(data, [], kind, C)
         self._hands, self._parts, self._C = hands, parts, C
 
-    def lines(self, settings: list[Setting]) -> list[list[Floats]]:
+    def lines(self, numbers: Sequence[int], settings: list[Setting]) -> Judged:
         asked = [
             self._hands.submit(f"judge-{p}", judged, part, self.kind, self._C, self.data.errors, settings)
             for p, part in enumerate(self._parts)
         ]
-        return [lines for part in self._hands.gather(asked) for lines in part]
+        found: list[Judged] = self._hands.gather(asked)
+        return {setting: np.concatenate([part[setting] for part in found], axis=1) for setting in settings}
+
+    def _try(self, settings: Sequence[Setting]) -> None:
+        self._judge_everywhere([setting for setting in settings if setting not in self.found])
 
 
 def refined(

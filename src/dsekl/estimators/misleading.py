@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 
 def refuse_misleading(**arguments: Any) -> None:
-    """Raise ValueError for masked entries, and for damaged sparse matrices."""
+    """Raise ValueError for masked entries, integers that floats do not tell apart, and damaged sparse matrices."""
     for name, values in arguments.items():
         if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
             count = int(np.ma.getmaskarray(values).sum())
@@ -17,6 +18,8 @@ def refuse_misleading(**arguments: Any) -> None:
                 f"{name} is a masked array, and {count} of its entries are masked; leave such rows out, or put numbers "
                 "in their place with .filled(...)"
             )
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.ndim == 2:
+            _refuse_merged(values, name)
         if sparse.issparse(values) and values.format in ("csr", "csc", "bsr"):
             _refuse_damaged(values, name)
 
@@ -29,3 +32,17 @@ def _refuse_damaged(matrix: Any, name: str) -> None:
         type(matrix)(parts, shape=matrix.shape, copy=False).check_format(full_check=True)
     except (ValueError, IndexError) as error:
         raise ValueError(f"{name} is a damaged sparse matrix ({error}); make it again from its entries") from error
+
+
+def _refuse_merged(values: NDArray[Any], name: str) -> None:
+    """Refuse columns of large integers, some of which would be one number as floats: those of ids."""
+    exact = 2**53
+    for column in np.flatnonzero((values > exact).any(axis=0) | (values < -exact).any(axis=0)):
+        different = np.unique(values[:, column])
+        merged = np.flatnonzero(np.diff(different.astype(np.float64)) == 0)
+        if len(merged):
+            first = merged[0]
+            raise ValueError(
+                f"column {column} of {name} has integers above 2^53 that are one number as floats, e.g. "
+                f"{different[first]} and {different[first + 1]}; leave ids out, or subtract a constant"
+            )

@@ -31,6 +31,9 @@ EQUAL, ONE_UNIT, PARTLY, LEARNED, SELECTED = "equal", "isotropic", "partly learn
 WIDTHS_SHARE = N_BATCHES * len(WIDTHS) / (N_STEPS + N_BATCHES * len(WIDTHS))
 """Share of a start's time that goes to its width."""
 
+BEHIND = 2.0
+"""Standard errors by which the loss of a start must be larger to be given up before the next split."""
+
 SAME_UNITS = 1.5
 """Ratio of the columns' deviations up to which one unit is each column's own."""
 
@@ -62,25 +65,12 @@ class Candidates:
         if varying.max() <= SAME_UNITS * varying.min():
             del units[ONE_UNIT]
         starts: dict[str, Floats] = {}
-        ends: dict[str, list[Floats]] = {}
         losses: dict[str, float] = {}
-        end_losses: dict[str, float] = {}
-        for place, (name, unit) in enumerate(units.items()):
-            if starts and self.data.deadline.passed:
-                break
+        for name, unit in units.items():
             # One width for all splits, so that a factor of it means the same in each.
             of_widths = self._losses_of_widths(name, unit)
             starts[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))
-            ends[name], end_losses[name] = [], 0.0
-            for number in range(len(self.splits)):
-
-                def tell(share: float, before: float = place, number: int = number) -> None:
-                    done = (number + share) / len(self.splits)
-                    advance((before + WIDTHS_SHARE + (1 - WIDTHS_SHARE) * done) / len(units))
-
-                tell(0.0)
-                ends[name].append(self._descended(name, number, starts[name], tell))
-                end_losses[name] += self._learner(number).held_out_loss(ends[name][-1])
+        ends, end_losses = self._ends(starts, advance)
         start = min(end_losses, key=end_losses.__getitem__)
         simple = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
         found = {name: [starts[name]] * (len(self.splits) + 1) for name in simple}
@@ -92,13 +82,38 @@ class Candidates:
             found[SELECTED] = [self._heaviest(gamma, n_selected) for gamma in learned]
         return found
 
+    def _ends(
+        self, starts: dict[str, Floats], advance: Callable[[float], None]
+    ) -> tuple[dict[str, list[Floats]], dict[str, float]]:
+        """Return where the descents end, one a split, and their losses; a start that is clearly behind is given up."""
+        ends: dict[str, list[Floats]] = {name: [] for name in starts}
+        losses = {name: np.zeros(0) for name in starts}
+        n_splits = len(self.splits)
+        for number in range(n_splits):
+            share = 1 / len(ends)
+            for place, name in enumerate(list(ends)):
+                if place and self.data.deadline.passed:
+                    del ends[name], losses[name]
+                    continue
+
+                def tell(done: float, before: float = number + place * share, share: float = share) -> None:
+                    advance(WIDTHS_SHARE + (1 - WIDTHS_SHARE) * (before + share * done) / n_splits)
+
+                tell(0.0)
+                ends[name].append(self._descended(name, number, starts[name], tell))
+                losses[name] = np.append(losses[name], self._held_out_losses(number, ends[name][-1]))
+            best = min(losses.values(), key=np.sum)
+            for name in [name for name, each in losses.items() if _clearly_more(each, best)]:
+                del ends[name], losses[name]
+        return ends, {name: float(each.sum()) for name, each in losses.items()}
+
     def _n_selected(self, ends: list[Floats], loss: float) -> int | None:
         """Return how many of the heaviest features predict held-out rows best, a power of 2; None for all of them."""
         losses: dict[int | None, float] = {None: loss}
         count = 1
         while count < np.count_nonzero(self.deviation) and not self.data.deadline.passed:
             gammas = [self._heaviest(end, count) for end in ends]
-            losses[count] = sum(self._learner(number).held_out_loss(gamma) for number, gamma in enumerate(gammas))
+            losses[count] = sum(self._held_out_losses(number, gamma).sum() for number, gamma in enumerate(gammas))
             count *= 2
         return min(losses, key=losses.__getitem__)
 
@@ -113,6 +128,9 @@ class Candidates:
         np.maximum.at(of_column, groups, shares)
         heaviest = np.argsort(-of_column, kind="stable")[:count]
         return np.where(np.isin(groups, heaviest), gamma, 0.0)
+
+    def _held_out_losses(self, number: int, gamma: Floats) -> Floats:
+        return self._learner(number).held_out_losses(gamma)
 
     def _learner(self, number: int) -> Learner:
         return learner(self.data, self.splits[number], (self.seed, number))
@@ -135,6 +153,12 @@ class Candidates:
             tell(now.step / N_STEPS)
 
         return of_start.descend(start, descent, keep)
+
+
+def _clearly_more(losses: Floats, least: Floats) -> bool:
+    """Tell whether the sum over the same rows is larger by more than its standard error explains."""
+    more = losses - least
+    return bool(more.sum() > BEHIND * np.sqrt(len(more)) * more.std() > 0)
 
 
 def _middle(gammas: list[Floats]) -> Floats:

@@ -178,7 +178,8 @@ class Chooser:
             saved_loss = gain.ties and new.loss_gain_over(old, robust).exceeds(doubts[1], least * old.loss)
             return gain.exceeds(doubts[0], least * old.error) or saved_loss
 
-        new, old = self._everywhere(challenger), self._everywhere(champion)
+        old = self._everywhere(champion)
+        new = self._everywhere(challenger, old)
         if saves(new, old, (CLEAR, CLEAR_LOSS), LEAST_GAIN):
             return True
         if not challenger.kind.beside.trend or not new.gain_over(old, robust).exceeds(-DOUBT):
@@ -192,7 +193,7 @@ class Chooser:
         search, setting = Search(self.data, regions, champion.kind, self.options.C), champion.found.setting
         return self._kept(f"beyond, {champion.weights}, {champion.kind.name}", search, lambda: search.at(setting))
 
-    def _everywhere(self, champion: Champion) -> Found:
+    def _everywhere(self, champion: Champion, against: Found | None = None) -> Found:
         """Return what rows from everywhere say: a part of the space would have a plane of its own."""
         if self._one_region:
             return champion.found
@@ -204,8 +205,9 @@ class Chooser:
         search = Search(self.data, regions, champion.kind, self.options.C)
         width, C = champion.found.setting
         # Fewer rows lie further apart, and want a wider kernel.
-        starts = [(width, C), (width - 2, C), (width - 4, C)]
-        return self._kept(f"everywhere, {champion.weights}, {champion.kind.name}", search, lambda: search.run(starts))
+        starts = [(width, C), (width - 2, C), (width - 4, C)] if against is None else [against.setting]
+        name = f"everywhere, {champion.weights}, {champion.kind.name}"
+        return self._kept(name, search, lambda: search.run(starts, against))
 
     @property
     def _region_rows(self) -> int:

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.solvers.state import PerFeature
-from dsekl.workers import Workers, chunks
+from dsekl.workers import Workers
 
 from .data import Data
-from .neighbours import neighbour_loss
+from .neighbours import neighbour_loss, squared_errors
 
 N_ROWS, N_COLS = 512, 20_000
 """Rows whose targets are predicted in a step, and centres that predict them."""
+
+FEW_SHARE = 10
+"""One in so many of few rows is predicted in a step."""
 
 MOST_ENTRIES = 2**22
 """Entries of the centres of a step: with many features, fewer centres."""
@@ -36,7 +39,7 @@ N_AVERAGED = 30
 KEPT_STEPS = 10
 """Steps after which a descent is kept, so that it can be gone on from."""
 
-WIDTHS = 2.0 ** np.arange(-4, 13, 2)
+WIDTHS: NDArray[np.float64] = 2.0 ** np.arange(-4.0, 13.0, 2.0)
 """Equal weights to start from, as typical squared distances between rows."""
 
 N_BATCHES = 4
@@ -44,6 +47,7 @@ N_BATCHES = 4
 
 Floats = NDArray[np.float64]
 Batch = tuple[NDArray[np.intp], NDArray[np.intp]]
+Side = tuple[NDArray[np.float32], Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,11 @@ class Learner:
 
     def losses_of_widths(self, unit: Floats) -> Floats:
         """Return the loss of the neighbours' mean at each of ``WIDTHS``."""
-        losses: list[list[float]] = []
+        losses: list[Floats] = []
         while len(losses) < N_BATCHES and not (losses and self.data.deadline.passed):
-            batch = self._draw(("width", len(losses)))
-            losses.append([self._loss(width * unit, batch)[0] for width in WIDTHS])
+            (points, targets, weights), cols = self._sides(unit, self._draw(("width", len(losses))))
+            errors = squared_errors(points, targets, *cols, WIDTHS, self._workers)
+            losses.append(np.average(errors, axis=1, weights=weights))
         return np.asarray(np.mean(losses, axis=0))
 
     def descend(self, gamma: Floats, descent: Descent, keep: Callable[[Descent], None]) -> Floats:
@@ -116,14 +121,12 @@ class Learner:
         end = descent.average if descent.step == N_STEPS else descent.log_gamma
         return np.where(varying, np.exp(end), 0.0)
 
-    def held_out_loss(self, gamma: Floats) -> float:
-        """Return the loss of held-out rows, predicted by the mean of those that were learned from."""
-        rng = self._rng(("held out", 0))
-        rows = np.sort(rng.permutation(self.held_out)[: N_BATCHES * N_ROWS])
-        cols = self._draw(("held out", 1))[1]
-        parts = chunks(len(rows), N_ROWS)
-        losses = [self._loss(gamma, (rows[part], cols))[0] for part in parts]
-        return float(np.average(losses, weights=[self.data.weights[rows[part]].sum() for part in parts]))
+    def held_out_losses(self, gamma: Floats) -> Floats:
+        """Return each held-out row's part of the loss, predicted by the mean of those that were learned from."""
+        rows = np.sort(self._rng(("held out", 0)).permutation(self.held_out)[: N_BATCHES * N_ROWS])
+        (points, targets, weights), cols = self._sides(gamma, (rows, self._draw(("held out", 1))[1]))
+        errors = squared_errors(points, targets, *cols, np.ones(1), self._workers)[0]
+        return np.asarray(errors * (weights / weights.sum()))
 
     def _rng(self, use: tuple[str, int]) -> np.random.Generator:
         return np.random.default_rng([*self.seed, crc32(use[0].encode()), use[1]])
@@ -137,25 +140,30 @@ class Learner:
         return self.learned_from[np.sort(drawn[:n_rows])], self.learned_from[np.sort(drawn[n_rows:])]
 
     def _loss(self, gamma: Floats, batch: Batch) -> tuple[float, Floats]:
+        rows, cols = self._sides(gamma, batch)
+        loss, of_counted = neighbour_loss(*rows, *cols, self._workers)
+        gradient = np.zeros(len(gamma))
+        gradient[gamma > 0] = of_counted
+        return loss, gradient
+
+    def _sides(self, gamma: Floats, batch: Batch) -> tuple[Side, Side]:
+        """Return the points of a batch, of rows and of centres, in units of the distance, with targets and weights."""
         data, counted = self.data, np.flatnonzero(gamma)
         scale = np.sqrt(gamma[counted])
         center = np.asarray(data.rows[batch[1][:1]], dtype=np.float64)[:, counted]
 
-        def side(part: NDArray[np.intp]) -> tuple[NDArray[np.float32], Floats, Floats]:
+        def side(part: NDArray[np.intp]) -> Side:
             points = data.rows[part]
             points = points if len(counted) == len(gamma) else points[:, counted]
             points = (np.asarray(points, dtype=np.float64) - center) * scale
             return np.ascontiguousarray(points, dtype=np.float32), data.calm_targets[part], data.weights[part]
 
-        loss, of_counted = neighbour_loss(*side(batch[0]), *side(batch[1]), self._workers)
-        gradient = np.zeros(len(gamma))
-        gradient[counted] = of_counted
-        return loss, gradient
+        return side(batch[0]), side(batch[1])
 
 
 def _batch_shape(n: int, n_features: int) -> tuple[int, int]:
     """Return how many rows and centres a step draws from ``n`` rows."""
-    n_rows = max(1, min(N_ROWS, n // 5))
+    n_rows = max(1, min(N_ROWS, n // FEW_SHARE))
     return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
 
 

@@ -38,14 +38,11 @@ def neighbour_loss(
     known = col_targets.astype(dtype)
 
     def task(part: slice) -> tuple[float, Floats]:
-        x, y = rows[part], row_targets[part]
+        x = rows[part]
         closeness = (2 * x) @ cols.T
         closeness += offsets
-        closeness -= closeness.max(axis=1, keepdims=True)
-        np.exp(closeness, out=closeness)
-        closeness /= closeness.sum(axis=1, keepdims=True)
-        mean = closeness @ known
-        error = mean - y
+        mean = _mean(closeness, known)
+        error = mean - row_targets[part]
         loss = float(share[part] @ (error**2).sum(axis=1))
         pull = (share[part, None] * error).astype(dtype)
         closeness *= pull @ known.T - (pull * mean).sum(axis=1, keepdims=True)
@@ -54,3 +51,29 @@ def neighbour_loss(
 
     results = workers.map(task, chunks(len(rows), ROWS_A_TASK))
     return float(sum(loss for loss, _ in results)), np.sum([gradient for _, gradient in results], axis=0)
+
+
+def squared_errors(
+    rows: NDArray[Any], row_targets: Floats, cols: NDArray[Any], col_targets: Floats, col_weights: Floats,
+    factors: Floats, workers: Workers,
+) -> Floats:  # fmt: skip
+    """Return each row's squared error where squared distances count ``factors`` times, all from the same product."""
+    dtype = rows.dtype
+    norms = np.einsum("ij,ij->i", cols, cols)
+    offsets, known = np.log(col_weights).astype(dtype), col_targets.astype(dtype)
+
+    def task(part: slice) -> Floats:
+        nearness = (2 * rows[part]) @ cols.T
+        nearness -= norms
+        means = [_mean(dtype.type(factor) * nearness + offsets, known) for factor in factors]
+        return np.asarray([((mean - row_targets[part]) ** 2).sum(axis=1) for mean in means])
+
+    return np.concatenate(workers.map(task, chunks(len(rows), ROWS_A_TASK)), axis=1)
+
+
+def _mean(closeness: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of the columns' targets, and leave its weights in place of their logarithms."""
+    closeness -= closeness.max(axis=1, keepdims=True)
+    np.exp(closeness, out=closeness)
+    closeness /= closeness.sum(axis=1, keepdims=True)
+    return np.asarray(closeness @ known)

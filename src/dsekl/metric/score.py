@@ -18,6 +18,9 @@ DOUBT, CLEAR, DECIDED = 1.0, 1.5, 3.0
 """Standard errors of the difference by which weights must beat simpler ones, by which all else must beat the usual,
 and from which on regions decide without whole fits."""
 
+BEHIND = 2.0
+"""Standard errors by which a setting must be worse on a part of the rows to be given up."""
+
 MARGIN_WEIGHT = 0.1
 """Weight of the mean loss beside the error, which alone often ties, and jumps where few rows are wrong."""
 
@@ -85,6 +88,16 @@ class Found:
     def rank(self) -> float:
         """By what settings of one candidate are ranked: the error, and where it ties the loss."""
         return float(np.average(self.errors + MARGIN_WEIGHT * self.losses, weights=self.weights))
+
+    def of_first(self, n_rows: int) -> Found:
+        """Return what the first of the rows say."""
+        return Found(*self.setting, self.errors[:n_rows], self.losses[:n_rows], self.weights[:n_rows])
+
+    def is_behind(self, best: Found) -> bool:
+        """Tell whether a setting of the same candidate has clearly the worse rank on the same rows."""
+        ranks, best_ranks = (found.errors + MARGIN_WEIGHT * found.losses for found in (self, best))
+        gain = self._gain(best_ranks - ranks, robust=False)
+        return gain.mean < -BEHIND * gain.standard_error
 
     def gain_over(self, other: Found, robust: bool) -> Gain:
         """Return by how much the same rows are less wrong here; ``robust`` lets no row's difference dominate."""

@@ -34,6 +34,9 @@ MANY_ROWS, C_STEPS_OF_MANY = 10_000, 2
 """Rows from which on C goes no further than so many steps, but for ridge: with a large C a fit of many rows takes more
 epochs than it is given, and a few thousand held-out rows do not see that."""
 
+FIRST_REGIONS = 3
+"""One in so many regions judges first; settings that are clearly behind there are not judged by the others."""
+
 SWEEPS = 30
 SMALL = 1e-3
 
@@ -92,6 +95,8 @@ class Search:
         self.data, self.regions, self.kind = data, regions, kind
         self.lattice = kind.lattice(C, len(data) > MANY_ROWS)
         self.found: dict[Setting, Found] = {}
+        self._behind: set[Setting] = set()
+        self._judged: dict[tuple[int, Setting], Floats] = {}
         self._distances: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         sizes = [(len(region.fitted), len(region.held_out)) for region in regions]
         # Ridge with a large C needs every digit of its kernel.
@@ -123,24 +128,52 @@ class Search:
 
     def at(self, setting: Setting) -> Found:
         """Return what the held-out rows say of one setting."""
-        self._try([setting])
+        if setting not in self.found:
+            self._judge_everywhere([setting])
         return self.found[setting]
 
     def _best(self) -> Found:
         return min(self.found.values(), key=lambda found: found.rank)
 
     def _try(self, settings: Sequence[Setting]) -> None:
-        new = [setting for setting in settings if setting not in self.found]
+        """Judge settings by the first regions, and those that are not clearly behind by all of them."""
+        new = [setting for setting in settings if setting not in self.found and setting not in self._behind]
         if not new:
             return
-        judged = self.lines(new)
-        for k, setting in enumerate(new):
-            errors, losses, weights = np.concatenate([lines[k] for lines in judged], axis=1)
-            self.found[setting] = Found(*setting, errors, losses, weights)
+        first = self._first_regions
+        if len(new) > 1 or self.found:
+            partial = {setting: Found(*setting, *lines) for setting, lines in self.lines(first, new).items()}
+            n_rows = sum(len(self.regions[number].held_out) for number in first)
+            known = [found.of_first(n_rows) for found in self.found.values()]
+            best = min([*known, *partial.values()], key=lambda found: found.rank)
+            self._behind |= {setting for setting in new if partial[setting].is_behind(best)}
+        self._judge_everywhere([setting for setting in new if setting not in self._behind])
 
-    def lines(self, settings: list[Setting]) -> list[list[Floats]]:
-        """Return for each region what its held-out rows say of each setting: their errors, losses and weights."""
-        return self.data.workers.map(lambda number: self._judge(number, settings), range(len(self.regions)))
+    def _judge_everywhere(self, settings: list[Setting]) -> None:
+        for setting, lines in self.lines(range(len(self.regions)), settings).items():
+            self.found[setting] = Found(*setting, *lines)
+
+    @property
+    def _first_regions(self) -> range:
+        return range(max(1, len(self.regions) // FIRST_REGIONS))
+
+    def lines(self, numbers: Sequence[int], settings: list[Setting]) -> dict[Setting, Floats]:
+        """Return for each setting the errors, losses and weights of the held-out rows of some regions."""
+        wanted = [
+            (number, setting) for setting in settings for number in numbers if (number, setting) not in self._judged
+        ]
+        groups: dict[tuple[int, int], list[Setting]] = {}
+        for number, setting in sorted(wanted):
+            # Widths of a region are apart where its distances are kept, together where they would be made again.
+            groups.setdefault((number, setting[0] if self._keeps else 0), []).append(setting)
+        if self._keeps:
+            self.data.workers.map(self._region_distances, sorted({number for number, _ in groups}))
+        tasks = [(number, group) for (number, _), group in groups.items()]
+        for (number, group), lines in zip(
+            tasks, self.data.workers.map(lambda task: self._judge(*task), tasks), strict=True
+        ):
+            self._judged.update({(number, setting): line for setting, line in zip(group, lines, strict=True)})
+        return {s: np.concatenate([self._judged[number, s] for number in numbers], axis=1) for s in settings}
 
     def _judge(self, number: int, settings: list[Setting]) -> list[Floats]:
         """Return three lines for each setting: errors, losses and weights of the held-out rows."""
@@ -149,17 +182,19 @@ class Search:
         beside, beside_out = self._region_planes(number)
         y, y_out = data.targets[region.fitted], data.targets[region.held_out]
         judged: dict[Setting, Floats] = {}
+        K, K_out = np.empty_like(within), np.empty_like(across)  # of one width after the other
         for width in sorted({setting[0] for setting in settings}):
             factor = self.lattice.width_and_C((width, 0))[0]
-            K, K_out = self._kernel(within, factor), self._kernel(across, factor)
+            self._fill_kernel(within, factor, K)
+            self._fill_kernel(across, factor, K_out)
             if beside is not None and beside_out is not None:
-                size = np.sqrt(np.mean(np.square(K, dtype=np.float64))).astype(K.dtype)
+                size = K.dtype.type(np.linalg.norm(K) / np.sqrt(K.size))
                 K += size * beside
                 K_out += size * beside_out
             coef = np.zeros_like(y)
             for setting in sorted(s for s in settings if s[0] == width):
                 _fit(K, y, self.lattice.width_and_C(setting)[1] * data.weights[region.fitted], coef, loss)
-                f = K_out @ coef
+                f = _product(K_out, coef)
                 losses = loss.value(y_out, f).mean(axis=1)
                 judged[setting] = np.stack([data.errors(y_out, f), losses, data.weights[region.held_out]])
         return [judged[setting] for setting in settings]
@@ -182,7 +217,7 @@ class Search:
     def _region_planes(self, number: int) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
         """Return what stands beside the kernel, in units of its typical value, for the same pairs as the distances.
 
-        A product of few columns costs next to nothing beside the fits, so it is made each time.
+        A product of few columns costs little beside the fits, so it is made each time.
         """
         if self._plane is None:
             return None, None
@@ -202,20 +237,24 @@ class Search:
         # Columns without weight have no slope in a gram either.
         return plane if plane.scale is None else replace(plane, scale=plane.scale * (kind.gammas[-1] > 0))
 
-    def _kernel(self, distances: NDArray[Any], factor: float) -> NDArray[Any]:
+    def _fill_kernel(self, distances: NDArray[Any], factor: float, out: NDArray[Any]) -> None:
         kernel = self.kind.kernel
-        K = np.asarray(distances * distances.dtype.type(factor ** (0.5 / kernel.gamma_power)))
-        kernel.profile()(K, kernel.params())
-        return K
+        np.multiply(distances, distances.dtype.type(factor ** (0.5 / kernel.gamma_power)), out=out)
+        kernel.profile()(out, kernel.params())
 
 
 HOPELESS = 1.1
 """Rank of the best start over the champion's from which on a search ends at once."""
 
 
+def _product(K: NDArray[Any], coef: Floats) -> Floats:
+    """Return K times coefficients, in K's own type: the other way round, all of K would be converted."""
+    return np.asarray(K @ coef.astype(K.dtype), dtype=np.float64)
+
+
 def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss) -> None:
     """Fit a region, from ``coef`` on, which moves."""
-    f = K @ coef
+    f = _product(K, coef)
     if loss.quadratic:
         solve_squared(K, y, C, coef, f)
         return

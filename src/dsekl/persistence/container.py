@@ -12,6 +12,8 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from dsekl.atomic import replacing
+from dsekl.workers import Threads, chunks
+
+PART_BYTES = 2**22
+"""Of a large array that are read while the part before is hashed."""
 
 FORMAT = 2
 """Version of the format that is written; all versions up to it can be read."""
@@ -73,9 +79,11 @@ def read(path: Location) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of a file, every byte of which has been checked."""
     with _opened(path) as (file, header):
         entries = header.pop("arrays")
-        arrays = {name: file.get_tensor(name) for name in entries}
-        for name, array in arrays.items():
-            if _digest(array) != entries[name]["sha256"]:
+        arrays = {}
+        for name in entries:
+            array, digest = _array(file, name)
+            arrays[name] = array
+            if digest != entries[name]["sha256"]:
                 raise ModelFileError(path, f"the array {name!r} is corrupted: its checksum differs")
             if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
                 # NumPy counts such bytes as more than one, and writes past the end of what it finds.
@@ -182,7 +190,35 @@ def _form(array: Array) -> dict[str, Any]:
 
 
 def _digest(array: Array) -> str:
-    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+    return hashlib.sha256(_bytes(array)).hexdigest()
+
+
+def _bytes(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _array(file: Any, name: str) -> tuple[Array, str]:
+    """Return an array of the file and its digest; of a large one, a part is hashed while the next one is read."""
+    held = file.get_slice(name)
+    shape, dtype = held.get_shape(), np.dtype(TYPES[held.get_dtype()])
+    size = prod(shape) * dtype.itemsize
+    if size <= PART_BYTES:
+        array = file.get_tensor(name)
+        return array, _digest(array)
+    array, digest = np.empty(shape, dtype), hashlib.sha256()
+    parts = [array[rows] for rows in chunks(shape[0], max(1, shape[0] * PART_BYTES // size))]
+
+    def read(place: int) -> None:
+        first = len(parts[0]) * place
+        parts[place][:] = held[first : first + len(parts[place])]
+
+    read(0)
+    for place, part in enumerate(parts):
+        tasks = [partial(digest.update, _bytes(part))]
+        if place + 1 < len(parts):
+            tasks.append(partial(read, place + 1))
+        Threads(2).map(lambda task: task(), tasks)
+    return array, digest.hexdigest()
 
 
 def _most_values(text: str) -> int:

@@ -382,8 +382,10 @@ class ActiveRows:
                 block = self.violators(block)
             if len(block):
                 alone = len(self.rows) <= solver.block_size
+                # The first sweeps over one block often are enough for the gap, though they have not settled.
+                whole = closing or (alone and self.state.epoch > 0)
                 most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
-                self.step(solver, block, whole=closing or alone, most_sweeps=most_sweeps)
+                self.step(solver, block, whole, most_sweeps)
                 self.state.step += 1
                 self.keep()
             plan.done += 1

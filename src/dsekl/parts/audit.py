@@ -49,7 +49,7 @@ class Drawn:
 def drawn(part: Part, state: PartState, rows: Places) -> Drawn:
     """Return some rows of a part."""
     own, of = state.own, part.region.rows
-    return Drawn(of.X[rows], of.targets[rows], of.weights[rows], own.coef[rows], own.F[rows], part.diagonal[rows])
+    return Drawn(of.X[rows], of.targets[rows], of.weights[rows], own.coef[rows], own.F[rows], part.own_diagonal[rows])
 
 
 def true_terms(part: Part, state: PartState, X: NDArray[Any]) -> Floats:

@@ -136,13 +136,13 @@ class Part:
         return self.task.gram(self.region.points, self.halo.points)
 
     @cached_property
-    def problem(self) -> Problem:
+    def own_problem(self) -> Problem:
         """The problem of the part's own rows."""
         rows = self.region.rows
         return Problem(self.gram, rows.targets, rows.weights, self.task.loss, self.task.C)
 
     @cached_property
-    def diagonal(self) -> Floats:
+    def own_diagonal(self) -> Floats:
         return self.gram.diagonal()
 
     @property

@@ -102,7 +102,7 @@ def first_steps(part: Part) -> Floats:
     """Return the sum of the sizes of all rows' first steps, and how many rows there are."""
     rows = part.region.rows
     nothing = np.zeros_like(rows.targets)
-    steps = violations(rows.targets, part.C, nothing, nothing, part.diagonal, part.task.loss)
+    steps = violations(rows.targets, part.C, nothing, nothing, part.own_diagonal, part.task.loss)
     return np.array([steps.sum(), len(steps)])
 
 
@@ -125,7 +125,7 @@ def taken_up(part: Part, own: Own, others: Sequence[tuple[int, Own]]) -> PartSta
 def dual_state(own: Own, C: float, diagonal: Floats, pace: Pace, rng: np.random.Generator) -> DualState:
     """Return the state of dual ascent on some rows alone, free to be moved."""
     return DualState(
-        own.coef.copy(), rng, F=own.F.copy(), C=C, rank=own.rank, size=len(own.rank), active=own.active,
+        own.coef.copy(), rng, pace.round, F=own.F.copy(), C=C, rank=own.rank, size=len(own.rank), active=own.active,
         diagonal=diagonal, scale=pace.scale, threshold=pace.threshold, tolerated_share=pace.tolerated_share,
         slow=pace.slow,
     )  # fmt: skip
@@ -136,9 +136,9 @@ def ascended(part: Part, state: PartState, solver: DualAscent, pace: Pace) -> Mo
     """Run an epoch on the part's own rows, with those of all other parts held."""
     own = state.own
     rng = np.random.default_rng([pace.seed, 19, part.number, pace.round])
-    moving = dual_state(own, part.task.C, part.diagonal, pace, rng)
+    moving = dual_state(own, part.task.C, part.own_diagonal, pace, rng)
     if own.active.any():
-        rows = ActiveRows(part.problem, moving)
+        rows = ActiveRows(part.own_problem, moving)
         for _ in rows.run(solver, rows.plan(solver)):
             pass
     return Move(moving.coef, moving.F - own.F, moving.evaluations)
@@ -200,7 +200,7 @@ def moved_on(part: Part, state: PartState, found: Coupled, steps: Floats, pace: 
     if shrink and active.any():
         rows = np.flatnonzero(active)
         before, now = (
-            Conditions.of(part.problem, rows, coefs[rows], f[rows], part.diagonal[rows])
+            Conditions.of(part.own_problem, rows, coefs[rows], f[rows], part.own_diagonal[rows])
             for coefs, f in ((own.coef, own.F), (coef, F))
         )
         moved = (now.coef != before.coef).any(axis=1) | (now.violations() > pace.threshold * pace.scale)
@@ -252,7 +252,7 @@ def measured(part: Part, before: PartState, state: PartState, size: int) -> Meas
     own = state.own
     rows = np.flatnonzero(own.rank < size)
     return Measured(
-        parts_of(part.problem, own.coef, part.diagonal, rows, own.F[rows]).summed(),
+        parts_of(part.own_problem, own.coef, part.own_diagonal, rows, own.F[rows]).summed(),
         state.evaluations,
         float(np.square(own.coef - before.own.coef).sum()),
         int(np.count_nonzero(~own.active[rows])),

@@ -80,7 +80,7 @@ def in_random_order(part: Part, state: PartState, pace: Pace) -> Violators:
     rng = np.random.default_rng([pace.seed, 23, part.number, pace.round])
     if not state.own.active.any():
         return Violators(np.arange(0), 0)
-    rows = ActiveRows(part.problem, dual_state(state.own, part.task.C, part.diagonal, pace, rng))
+    rows = ActiveRows(part.own_problem, dual_state(state.own, part.task.C, part.own_diagonal, pace, rng))
     wrong = rows.violators(np.arange(len(rows.rows)))
     return Violators(rng.permutation(rows.rows[wrong]), len(rows.rows))
 
@@ -91,7 +91,7 @@ def free_in_order(part: Part, state: PartState, pace: Pace) -> Places:
     if not isinstance(part.task.loss, BoxedLoss):
         return rows[:0]
     own = state.own
-    now = Conditions.of(part.problem, rows, own.coef[rows], own.F[rows], part.diagonal[rows])
+    now = Conditions.of(part.own_problem, rows, own.coef[rows], own.F[rows], part.own_diagonal[rows])
     return rows[free_rows(now, pace.threshold * pace.scale)]
 
 

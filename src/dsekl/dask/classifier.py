@@ -77,7 +77,8 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     n_iter_, stop_reason_ : as in ``DSEKLClassifier``, of rounds
     history_ : list of dict
         For each round what ``DSEKLClassifier`` has for each epoch, and step_length, halo_ratio (the copies of each
-        row), and wide: 1 where the kernel reaches too much for copies, and blocks of rows travel instead.
+        row), received (bytes of coefficients, and of points that travel, from other parts), and wide: 1 where the
+        kernel reaches too much for copies, and blocks of rows travel instead.
     """
 
     _local_type: ClassVar = DSEKLClassifier

@@ -99,7 +99,7 @@ def _not_finite(values: NDArray[Any], columns: list[str] | None) -> str | None:
     if finite.all():
         largest = np.abs(values).max(axis=0, initial=0.0)
         column = int(largest.argmax())
-        if largest[column] <= inputs.LARGEST:
+        if float(largest[column]) <= inputs.LARGEST:
             return None
         row, found = int(np.abs(values[:, column]).argmax()), f"{largest[column]:.3g}, too large for squares,"
     else:

@@ -120,6 +120,7 @@ class PartsAscent:
         self.figures = {
             "step_length": float(np.mean(steps)),
             "halo_ratio": self.parts.halo_ratio,
+            "received": found.received,
             "wide": int(self.parts.wide),
         }
         if state.epoch % CUT == 0:

@@ -56,6 +56,8 @@ class PartState:
     copies: Floats
     past: tuple[Past, ...] = ()
     evaluations: int = 0
+    received: int = 0
+    """Bytes from other parts, since the last cut."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Coupled:
     G: Floats
     copies: Floats
     evaluations: int
+    received: int
 
 
 def first_steps(part: Part) -> Floats:
@@ -176,7 +179,7 @@ def coupled(part: Part, state: PartState, move: Move, outboxes: Sequence[Outbox]
     f += part.beside(active, sums - sums_of_change(part, state, move))
     G = np.zeros_like(move.G)
     G[active] = f
-    return Coupled(move, G, copies, evaluations)
+    return Coupled(move, G, copies, evaluations, sum(box.rows.nbytes + box.coef.nbytes for box in outboxes))
 
 
 def line_of(part: Part, state: PartState, found: Coupled) -> Line | Plane:
@@ -209,7 +212,7 @@ def moved_on(part: Part, state: PartState, found: Coupled, steps: Floats, pace: 
             active = active.copy()
             active[rows[now.settled(slack)]] = False
     copies = between(state.copies, found.copies, steps)
-    return PartState(Own(coef, F, active, own.rank), copies, (), _counted(state, found))
+    return PartState(Own(coef, F, active, own.rank), copies, (), *_counted(state, found))
 
 
 def _along_plane(state: PartState, found: Coupled, steps: Floats) -> PartState:
@@ -226,11 +229,12 @@ def _along_plane(state: PartState, found: Coupled, steps: Floats) -> PartState:
     F = least(then.F, then.F + found.G, [past.F for past in state.past])
     copies = least(then.copies, found.copies, [past.copies for past in state.past])
     past = (*state.past[-MEMORY + 1 :], then)
-    return PartState(replace(state.own, coef=coef, F=F), copies, past, _counted(state, found))
+    return PartState(replace(state.own, coef=coef, F=F), copies, past, *_counted(state, found))
 
 
-def _counted(state: PartState, found: Coupled) -> int:
-    return state.evaluations + found.move.evaluations + found.evaluations
+def _counted(state: PartState, found: Coupled) -> tuple[int, int]:
+    """Return kernel values and bytes received, up to now."""
+    return state.evaluations + found.move.evaluations + found.evaluations, state.received + found.received
 
 
 @dataclass(frozen=True)
@@ -242,6 +246,7 @@ class Measured:
     square_of_change: float
     n_inactive: int
     n_support: int
+    received: int
 
     def __add__(self, other: Measured) -> Measured:
         return Measured(*(vars(self)[name] + vars(other)[name] for name in vars(self)))
@@ -257,6 +262,7 @@ def measured(part: Part, before: PartState, state: PartState, size: int) -> Meas
         float(np.square(own.coef - before.own.coef).sum()),
         int(np.count_nonzero(~own.active[rows])),
         int(np.count_nonzero(own.coef.any(axis=1))),
+        state.received - before.received,
     )
 
 

@@ -150,13 +150,16 @@ def carried(part: Part, state: PartState, found: Solved) -> PartState:
             .add_product(np.arange(len(points)), found.after - found.before, f)
         )
         F[active] = f
-    return replace(state, own=replace(own, coef=coef, F=F), evaluations=state.evaluations + evaluations)
+    received = state.received + found.points.nbytes + found.before.nbytes + found.after.nbytes
+    evaluations += state.evaluations
+    return replace(state, own=replace(own, coef=coef, F=F), evaluations=evaluations, received=received)
 
 
 def met(before: PartState, after: PartState) -> Coupled:
     """Return what all blocks of a round have changed, as a move of all parts together."""
     evaluations = after.evaluations - before.evaluations
-    return Coupled(Move(after.own.coef, np.zeros((0, 0)), evaluations), after.own.F - before.own.F, before.copies, 0)
+    move, received = Move(after.own.coef, np.zeros((0, 0)), evaluations), after.received - before.received
+    return Coupled(move, after.own.F - before.own.F, before.copies, 0, received)
 
 
 def terms_at(part: Part, state: PartState, other: Region) -> Floats:

@@ -317,3 +317,34 @@ def test_width_and_C_are_chosen_at_full_density(client: Client, monkeypatch: pyt
     new = np.random.default_rng(2).uniform(size=(4_000, 2))
     answers = np.floor(10 * new).sum(axis=1) % 2 == 0
     assert whole.to_local().score(new, answers) == pytest.approx(local.score(new, answers), abs=0.02)
+
+
+def test_the_command_line_fits_and_predicts_on_a_cluster(
+    client: Client, run: Any, bought: Path, tmp_path: Path
+) -> None:
+    at = ("--scheduler", client.scheduler.address)
+    result = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "--text", "id", "-q", *at)
+    assert result.code == 0, result.err
+    here, there = tmp_path / "here.csv", tmp_path / "there.csv"
+    assert run("predict", tmp_path / "m.dsekl", bought / "test.csv", "-o", here, "--proba", "-q").code == 0
+    assert run("predict", tmp_path / "m.dsekl", bought / "test.csv", "-o", there, "--proba", "-q", *at).code == 0
+    assert here.read_text() == there.read_text()
+    right = [line.split(",")[-1] for line in (bought / "test.csv").read_text().splitlines()[1:]]
+    found = [line.split(",")[0] for line in here.read_text().splitlines()[1:]]
+    assert np.mean(np.array(right) == found) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--scheduler", "127.0.0.1:1", "--workers", "2"), "leave one of the two out"),
+        (("--scheduler", "nowhere"), "no scheduler answers there"),
+        (("--workers", "2", "--validation", "0.2"), "no rows are held out on a cluster"),
+    ],
+)
+def test_the_command_line_names_what_is_wrong_with_a_cluster(
+    run: Any, bought: Path, tmp_path: Path, given: tuple[str, ...], words: str
+) -> None:
+    result = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "-q", *given)
+    assert result.code != 0
+    assert words in " ".join(result.err.split())

@@ -42,6 +42,8 @@ def fit(
     validation: o.Validation = None,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
+    scheduler: o.Scheduler = None,
+    workers: o.Workers = None,
     memory: o.Memory = 256,
     checkpoint: o.Checkpoint = None,
     checkpoint_interval: o.CheckpointInterval = 60.0,
@@ -68,11 +70,18 @@ def fit(
     training = read_training(output, data, options, header, delimiter)
     if loss is not None:
         o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
-    if share := _validation_share(output, validation, training):
+    on_cluster = scheduler is not None or workers is not None
+    if on_cluster and validation:
+        raise UsageError(f"--validation {validation}: no rows are held out on a cluster; leave it out")
+    if not on_cluster and (share := _validation_share(output, validation, training)):
         settings |= dict(early_stopping=True, validation_fraction=share)
 
     started = time.perf_counter()
-    trained = _train(output, training, loss, settings)
+    trained = (
+        _train_on_cluster(output, training, loss, settings, scheduler, workers)
+        if on_cluster
+        else _train(output, training, loss, settings)
+    )
     seconds = {"read": training.seconds, "fit": time.perf_counter() - started}
     save_model(trained, model, training.recipe, data)
     summary = summarise(trained, training.recipe, model, seconds) | {"stopped": trained.stop_reason_}
@@ -143,6 +152,20 @@ def _train(output: Output, training: TrainingSet, loss: str | None, settings: di
         # A fit that was stopped leaves the model so far in its estimator, if it had come to one.
         if hasattr(estimator, "model_"):
             return cast("FittedModel", estimator)
+        output.note("stopped before the first epoch; no model was written")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _train_on_cluster(
+    output: Output, training: TrainingSet, loss: str | None, settings: dict[str, Any], scheduler: str | None,
+    workers: int | None,
+) -> FittedModel:  # fmt: skip
+    from .clusters import connected, fitted_on
+
+    try:
+        with connected(scheduler, workers) as client, output.warnings_as_notes():
+            return fitted_on(client, training, loss, settings)
+    except KeyboardInterrupt:
         output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
 

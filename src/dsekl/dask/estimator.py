@@ -68,6 +68,9 @@ class DaskEstimator(BaseEstimator):
     _local_type: ClassVar[type[KernelEstimator]]
     _roles: ClassVar[dict[str, Role]]
 
+    _groups: NDArray[np.intp] | None = None
+    """Features that share a weight, where rows come encoded from the command line."""
+
     _local: KernelEstimator
     _fitted: Fitted
     _unit: Unit
@@ -96,7 +99,7 @@ class DaskEstimator(BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, labels: bool) -> tuple[Client, Blocks, Overview, int]:
         """Check the parameters and look at all rows; return the seed of the run too."""
-        for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_")]:
+        for name in [name for name in vars(self) if name.endswith("_") or (name.startswith("_") and name != "_groups")]:
             del self.__dict__[name]
         self._validate_params()
         for name, why in REFUSED.items():
@@ -116,6 +119,7 @@ class DaskEstimator(BaseEstimator):
             raise ValueError("C=inf is not for Dask: its certificate is no sum over rows; give a finite C, e.g. 1e6")
         blocks = blocks_of(X, y, sample_weight)
         require_workers(client)
+        local._groups = self._groups
         self._local = local
         seed, kept = self._seed(blocks.n_features), self.checkpoint is not None
         overview = rebuilding(lambda hands: overview_of(hands, blocks, labels, seed, kept), client)

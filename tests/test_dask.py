@@ -348,3 +348,39 @@ def test_the_command_line_names_what_is_wrong_with_a_cluster(
     result = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "-q", *given)
     assert result.code != 0
     assert words in " ".join(result.err.split())
+
+
+def test_columns_that_dask_would_cut_otherwise_stay_beside_their_rows(client: Client, tmp_path: Path) -> None:
+    """Of a parquet file with many columns Dask reads one column in fewer partitions than the others."""
+    wide = np.random.default_rng(0).uniform(size=(len(X), 30))
+    wide[:, :2] = X
+    frame = pd.DataFrame(wide, columns=[f"x{k}" for k in range(30)]).assign(y=LABELS)
+    for k in range(4):
+        frame[500 * k : 500 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    read = dd.read_parquet(tmp_path)
+    rows, y = read.drop(columns="y"), read["y"]
+    assert len(rows.to_delayed()) != len(y.to_delayed())
+    gamma = np.where(np.arange(30) < 2, GAMMA, 0.0)
+    model = DaskDSEKLClassifier(**{**SETTINGS, "gamma": gamma}).fit(rows, y)
+    assert model.score(rows, y) > 0.9
+
+
+def test_rows_that_are_mostly_empty_are_dense_all_the_same(client: Client) -> None:
+    rng = np.random.default_rng(0)
+    empty = np.zeros((1_500, 200))
+    labels = rng.integers(0, 2, 1_500)
+    empty[np.arange(1_500), 10 * labels + rng.integers(0, 10, 1_500)] = 1.0
+    rows, y = da.from_array(empty, chunks=(500, 200)), da.from_array(labels, chunks=500)
+    assert DaskDSEKLClassifier(**{**SETTINGS, "gamma": 1.0}).fit(rows, y).score(rows, y) == 1.0
+
+
+def test_frames_of_two_sources_are_put_together_by_their_places() -> None:
+    """Their indices say nothing: each file counts its rows from 0."""
+    first = pd.DataFrame(X[:50], columns=["a", "b"])
+    rows = dd.from_map(lambda k: first + k, range(2), meta=first.iloc[:0])
+    y = dd.from_map(lambda k: first["a"] + k, range(2), meta=first["a"].iloc[:0])
+    found = blocks.blocks_of(rows, y)
+    for k in range(2):
+        np.testing.assert_array_equal(found.X[k].compute()["a"], found.y[k].compute())
+    with pytest.raises(ValueError, match=r"X has 2 blocks and y has 3"):
+        blocks.blocks_of(rows, dd.from_map(lambda k: first["a"], range(3), meta=first["a"].iloc[:0]))

@@ -135,7 +135,8 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows with the right label."""
-        return accuracy(self.predict(X), X, y, sample_weight)
+        labels = Labels(self._known_classes)
+        return accuracy(lambda blocks: self._pieces(blocks, labels), X, y, sample_weight)
 
     @property
     def calibration_(self) -> Calibration:

@@ -7,7 +7,7 @@ terms stay on the workers until ``to_local`` asks for them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -34,12 +34,13 @@ from dsekl.parts import Hands
 from dsekl.runs import Run, Stopping, checkpoint, resume
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
+from dsekl.workers import Threads
 
 from .blocks import Blocks, blocks_of
 from .cluster import DaskHands, client_of, rebuilding, require_workers
 from .fitting import Given, Result, fit
 from .overview import Overview, overview_of
-from .predicting import Ending, blocks_of_queries, lazily
+from .predicting import Ending, as_array, blocks_of_queries, delayed_predictions
 from .reading import Encoding
 from .terms import Support, grouped, importances_of, joined, support_of, without_points
 
@@ -163,7 +164,7 @@ class DaskEstimator(BaseEstimator):
             run = resume.from_checkpoint(path, identity, self.n_features_in_, warm=False)
         run = run or Run(seed, identity=identity)
         run.stopping = Stopping(self.tol, self.max_epochs)
-        run.budget, run.verbose = Budget.of(self.max_seconds), self.verbose
+        run.budget, run.verbose, run.workers = Budget.of(self.max_seconds), self.verbose, Threads.of(self.n_jobs)
         if path is not None:
             kept = checkpoint.Checkpoint(path, self.checkpoint_interval, type(self).__name__)
             run.keep, run.keep_if_due = kept.write, kept.write_if_due
@@ -208,13 +209,19 @@ class DaskEstimator(BaseEstimator):
 
     def _evaluate(self, X: Any, finish: Callable[[Floats], NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> Any:
         """Return what ``finish`` makes of f, lazily."""
-        models, names = self._held_models(), vars(self).get("feature_names_in_")
+        names = vars(self).get("feature_names_in_")
+        check_is_fitted(self)
         blocks, lengths = blocks_of_queries(X, self.n_features_in_, None if names is None else names.tolist())
+        return as_array(self._pieces(blocks, finish), lengths, shape, dtype)
+
+    def _pieces(self, blocks: Sequence[Any], finish: Callable[[Floats], NDArray[Any]]) -> list[Any]:
+        """Return what ``finish`` makes of f at blocks of rows, as delayed values."""
+        models = self._held_models()
         model = self._unit.fitted(self._fitted).model
         beside = replace(model, coef=model.coef[:0])
         ending = Ending(self._unit.size, beside, finish)
         budget = self.memory_budget * MEGABYTE
-        return lazily(blocks, lengths, models, shape, dtype, (self.n_features_in_, budget, ending))
+        return delayed_predictions(blocks, models, self.n_features_in_, budget, ending)
 
     def _held_models(self) -> list[Any]:
         """Return the models on the workers, if they are still there."""

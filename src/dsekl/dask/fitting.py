@@ -19,18 +19,21 @@ from dsekl.calibration import Unseen
 from dsekl.deadline import Deadline
 from dsekl.gram.affine import AffineGram
 from dsekl.gram.dense import DenseGram
+from dsekl.kernels import VectorKernel
 from dsekl.models import Examples, Machine
 from dsekl.models.cross_fitting import CrossFit
 from dsekl.models.fitting import SOLVED_BY, solve
-from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, MOST_DOUBLE_ROWS
+from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, MOST_DOUBLE_ROWS, warn_of_unequal_scales
 from dsekl.parts import PartsAscent, Planes, Region, Task, build, n_parts_of
 from dsekl.parts.ascent import CUT
 from dsekl.persistence import checking
+from dsekl.rows import ArrayRows
 from dsekl.runs import Course, Hooks, Interrupted, Monitor, Progress, Run, Settled, optimise
 from dsekl.runs.fields import from_values
 from dsekl.runs.run import FIX
 from dsekl.solvers import DualAscent, Problem
 from dsekl.solvers.dual.dual_state import DualState
+from dsekl.workers import ALONE
 
 from .blocks import Blocks
 from .cluster import DaskHands, rebuilding
@@ -106,9 +109,13 @@ def task_of(given: Given, settled: Settled) -> tuple[Task, Problem]:
     dtype = machine.dtype
     if dtype == "auto":
         dtype = "float64" if given.overview.n_rows <= MOST_DOUBLE_ROWS else "float32"
-    own = replace(machine, kernel=kernel, dtype=dtype).gram(rows, settled.gamma, reshaping=settled.reshaping)
+    assert isinstance(kernel, VectorKernel)
+    assert isinstance(rows, ArrayRows)
+    gamma = 1.0 if settled.gamma is None else settled.gamma
+    if np.ndim(gamma) == 0:
+        warn_of_unequal_scales(rows, machine.names)
+    own = DenseGram.of(kernel, rows, gamma, dtype, machine.budget, ALONE, machine.kernel_tol, settled.reshaping)
     gram = metric.with_plane(own, rows, machine.beside(settled), settled.reshaping)
-    assert isinstance(own, DenseGram)
     C = settled.C if machine.C is None else machine.C
     plane = gram.plane if isinstance(gram, AffineGram) else None
     task = Task(own.kernel, own.placement, loss, C, machine.kernel_tol, machine.budget, plane)

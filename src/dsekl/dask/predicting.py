@@ -71,17 +71,19 @@ def blocks_of_queries(X: Any, n_features: int, names: Sequence[str] | None) -> t
     return blocks, X.chunks[0] if isinstance(X, da.Array) else (float("nan"),) * len(blocks)
 
 
-def lazily(
-    blocks: Sequence[Any], lengths: Sequence[float], models: Sequence[Any], shape: tuple[int, ...], dtype: Any,
-    of: tuple[int, int, Ending],
-) -> da.Array:  # fmt: skip
-    """Return predictions as a dask array; ``shape`` is that of one row's."""
-    n_features, budget, ending = of
-    pieces = []
+def delayed_predictions(
+    blocks: Sequence[Any], models: Sequence[Any], n_features: int, budget: int, ending: Ending
+) -> list[Any]:
+    """Return the predictions of blocks as delayed values."""
     terms = dask.delayed(sum_of_terms, name="dsekl-terms", pure=False)
     end = dask.delayed(ended, name="dsekl-predict", pure=False)
-    for block, length in zip(blocks, lengths, strict=True):
-        sums = [terms(block, model, n_features, budget) for model in models]
-        found = end(block, sums, n_features, ending)
-        pieces.append(da.from_delayed(found, (length, *shape), dtype))
-    return da.concatenate(pieces, allow_unknown_chunksizes=True)
+    return [
+        end(block, [terms(block, model, n_features, budget) for model in models], n_features, ending)
+        for block in blocks
+    ]
+
+
+def as_array(pieces: Sequence[Any], lengths: Sequence[float], shape: tuple[int, ...], dtype: Any) -> da.Array:
+    """Return delayed blocks as one dask array; ``shape`` is that of one row's prediction."""
+    arrays = [da.from_delayed(piece, (n, *shape), dtype) for piece, n in zip(pieces, lengths, strict=True)]
+    return da.concatenate(arrays, allow_unknown_chunksizes=True)

@@ -96,7 +96,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination, R^2."""
-        return r2(self.predict(X), X, y, sample_weight)
+        return r2(lambda blocks: self._pieces(blocks, all_targets), X, y, sample_weight)
 
     def to_local(self) -> Any:
         local = super().to_local()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask
@@ -12,28 +13,29 @@ from .blocks import blocks_of
 from .reading import column
 
 Floats = NDArray[np.float64]
+Predict = Callable[[Sequence[Any]], list[Any]]
+"""Makes delayed predictions of blocks of rows."""
 
 
-def accuracy(predicted: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def accuracy(predict: Predict, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the weighted share of right labels."""
-    right, weight = _summed(_right, predicted, X, y, sample_weight)
+    right, weight = _summed(_right, predict, X, y, sample_weight)
     return float(right / weight)
 
 
-def r2(predicted: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def r2(predict: Predict, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the coefficient of determination, the mean over targets."""
-    weight, total, squares, residuals = _summed(_moments, predicted, X, y, sample_weight)
+    weight, total, squares, residuals = _summed(_moments, predict, X, y, sample_weight)
     spread = squares - total**2 / weight
     ratio = np.divide(residuals, spread, out=np.ones_like(spread), where=spread > 0)
     return float(np.mean(1.0 - np.where((spread <= 0) & (residuals == 0), 0.0, ratio)))
 
 
-def _summed(task: Any, predicted: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
+def _summed(task: Any, predict: Predict, X: Any, y: Any, sample_weight: Any) -> Floats:
     blocks = blocks_of(X, y, sample_weight)
     each = dask.delayed(task, name="dsekl-score", pure=False)
     weights = [None] * len(blocks.y) if blocks.weights is None else blocks.weights
-    found = predicted.to_delayed().reshape(len(blocks.y))
-    parts = [each(f, of, w) for f, of, w in zip(found, blocks.y, weights, strict=True)]
+    parts = [each(f, of, w) for f, of, w in zip(predict(blocks.X), blocks.y, weights, strict=True)]
     return np.asarray(np.sum(dask.compute(*parts), axis=0))
 
 

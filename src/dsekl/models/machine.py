@@ -156,7 +156,7 @@ class Machine:
     ) -> Gram:
         """Return the kernel matrix of the rows, made block by block, at a gamma that is settled."""
         if isinstance(rows, ArrayRows | CsrRows | StoredRows) and gamma is not None and np.ndim(gamma) == 0:
-            _warn_of_unequal_scales(rows, self.names)
+            warn_of_unequal_scales(rows, self.names)
         dtype = self.dtype
         if dtype == "auto":
             dtype = "float64" if len(rows) <= MOST_DOUBLE_ROWS else "float32"
@@ -314,7 +314,7 @@ class Machine:
         return float(values) if values.ndim == 0 else values
 
 
-def _warn_of_unequal_scales(rows: NumberRows, names: NDArray[Any] | None) -> None:
+def warn_of_unequal_scales(rows: NumberRows, names: NDArray[Any] | None) -> None:
     """Suggest a scaler where one column would drown the others."""
     found = unequal_scales(rows)
     if found is None:

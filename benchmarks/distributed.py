@@ -3,7 +3,7 @@
 DSEKL_DATA=... python benchmarks/distributed.py covertype [--rows 581012] [--defaults]
 DSEKL_DATA=... python benchmarks/distributed.py workers [--rows 100000]
 DSEKL_DATA=... python benchmarks/distributed.py kills [--rows 100000] [--kills 20]
-DSEKL_DATA=... python benchmarks/distributed.py memory [--gigabytes 4] [--limit 512]
+DSEKL_DATA=... python benchmarks/distributed.py memory [--gigabytes 4] [--limit 1500]
 DSEKL_DATA=... python benchmarks/distributed.py traffic [--rows 581012]
 DSEKL_DATA=... python benchmarks/distributed.py lightgbm [--rows 581012]
 DSEKL_DATA=... python benchmarks/distributed.py paper [--rows 20000]
@@ -319,7 +319,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--batches", type=int, default=200)
     parser.add_argument("--gigabytes", type=float, default=4.0)
-    parser.add_argument("--limit", type=int, default=512)
+    parser.add_argument("--limit", type=int, default=1500)
     parser.add_argument("--patience", type=float, default=120.0)
     parser.add_argument("--publish", action="store_true")
     options = parser.parse_args()

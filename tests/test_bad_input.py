@@ -75,14 +75,12 @@ def test_a_bad_loss_is_named_with_its_value_and_a_fix(loss: Any, words: list[str
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("model", [DSEKLClassifier(), DSEKLRegressor()])
-def test_entries_that_are_not_finite_are_refused(model: Any, bad: float) -> None:
+def test_entries_that_are_not_finite_are_refused(model: Any) -> None:
     broken = X.copy()
-    broken[3, 1] = bad
-    if np.isinf(bad):  # gaps can be learned from
-        with pytest.raises(ValueError, match="Input X contains"):
-            model.fit(broken, y)
+    broken[3, 1] = np.inf
+    with pytest.raises(ValueError, match="Input X contains"):
+        model.fit(broken, y)
     with pytest.raises(ValueError, match="Input X contains"):
         model.fit(X, y).predict(broken)
     if isinstance(model, DSEKLRegressor):

@@ -121,7 +121,7 @@ def test_regression(run: Any, tmp_path: Path) -> None:
     np.savetxt(path, np.column_stack([x, np.sin(x[:, 0])]), delimiter=",", header="a,b,y", comments="")
     fitted = run("fit", path, "-t", "y", "-m", model, "--json")
     assert fitted.json["task"] == "regression"
-    assert "many numbers: fitting a regressor; override with --task" in fitted.err
+    assert "has numbers: fitting a regressor; override with --task" in fitted.err
     scores = run("evaluate", model, path, "--json").json
     assert scores["r2"] > 0.98
     assert scores["rmse"] ** 2 == pytest.approx((1 - scores["r2"]) * np.sin(x[:, 0]).var(), rel=1e-6)
@@ -256,3 +256,32 @@ def test_the_command_is_installed() -> None:
     command = Path(sys.executable).with_name("dsekl")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout == f"dsekl {dsekl.__version__}\n"
+
+
+def test_all_rows_are_fitted_after_some_have_judged(run: Any, tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    path, model = tmp_path / "iris.csv", tmp_path / "iris.dsekl"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", fmt="%g", header="a,b,c,d,kind", comments="")
+    given = ["fit", path, "-t", "kind", "-m", model, "--force"]
+    judged, whole = run(*given, "--no-refit", "--json").json, run(*given, "--json").json
+    assert judged["fitted_rows"] == 135
+    assert whole["fitted_rows"] == 150
+    # The scores are those of the model without the held-out rows, whatever the file has.
+    assert judged["validation"] == whole["validation"]
+    assert judged["C"] == whole["C"]
+    assert set(whole["most_important"]) <= {"a", "b", "c", "d"}
+    printed = run(*given).out
+    assert "Held-out rows, by a model without them" in printed
+    assert "fitted to           all rows" in printed
+    assert "135 rows, without those held out" in run(*given, "--no-refit").out
+
+
+def test_held_out_rows_take_no_part_in_the_fit(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    y = rng.permutation(np.arange(300) % 2)  # noise: a model that has seen a row knows its label
+    path, model = tmp_path / "noise.csv", tmp_path / "m.dsekl"
+    np.savetxt(path, np.column_stack([x, y]), delimiter=",", header="a,b,y", comments="", fmt="%g")
+    fitted = run("fit", path, "-t", "y", "-m", model, "--gamma", 100, "--C", 1000, "--validation", 0.3, "--json").json
+    assert fitted["validation"]["accuracy"] < 0.7
+    assert run("evaluate", model, path, "--json").json["accuracy"] > 0.95

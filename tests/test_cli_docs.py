@@ -111,7 +111,7 @@ def test_the_defaults_of_fit_are_those_of_the_readers() -> None:
 
 
 def test_features_are_ranked_whatever_weights_won() -> None:
-    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(feature=["a", "b"].__getitem__))
+    recipe: Any = SimpleNamespace(encoder=SimpleNamespace(column=["a", "b"].__getitem__))
     shares = np.array([0.25, 0.75])
     for weights in ("learned", "equal"):
         model: Any = SimpleNamespace(metric_=weights, feature_importances_=shares)

@@ -36,7 +36,7 @@ def run(arguments: list[str]) -> int:
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return csv with labels that nothing explains, on which a fit with tol 0 lasts as long as it may."""
-    return write_noise(tmp_path_factory.mktemp("noise") / "noise.csv", 4_000)
+    return write_noise(tmp_path_factory.mktemp("noise") / "noise.csv", 1_500)
 
 
 def write_noise(path: Path, n_rows: int) -> Path:
@@ -97,10 +97,9 @@ ENDLESS = ["--gamma", "5", "--C", "100", "--tol", "0", "--max-epochs", "100000"]
 
 
 def test_ctrl_c_keeps_the_current_model_and_says_how_to_resume(tmp_path: Path) -> None:
-    # Validation ends even an endless fit at last: enough rows that the bar is shown long before.
     noise, model = write_noise(tmp_path / "noise.csv", 100_000), tmp_path / "m.dsekl"
     with Terminal(["fit", str(noise), "-t", "y", "-m", str(model), *ENDLESS]) as terminal:
-        terminal.read_until(r"epoch \d+ .*gap .*validation error .*kernel values/s")
+        terminal.read_until(r"epoch \d+ .*gap .*kernel values/s")
         assert re.search(r"\d:\d\d left", terminal.shown)
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.finish() == 130
@@ -287,3 +286,14 @@ with heeded(Request()):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "['callback'] stopped\n", "")
+
+
+def test_few_integers_at_a_terminal_are_asked_about_once(tmp_path: Path) -> None:
+    data, model = tmp_path / "grades.csv", tmp_path / "m.dsekl"
+    data.write_text("\n".join(["a,grade", *(f"{i % 17},{1 + i % 3}" for i in range(60))]))
+    with Terminal(["fit", str(data), "-t", "grade", "-m", str(model), "--gamma", "1", "--C", "1"]) as terminal:
+        terminal.read_until(r"'grade' holds 3 different integers \(1, 2, 3\)\. Are they classes .*amounts.*--task")
+        os.write(terminal.end, b"amounts\n")
+        assert terminal.finish() == 0, terminal.shown
+    assert terminal.shown.count("different integers") == 1
+    assert isinstance(dsekl.load(model), dsekl.DSEKLRegressor)

@@ -82,9 +82,10 @@ def test_new_rows_go_by_name_and_unknown_categories_are_zeros(tmp_path: Path) ->
     recipe, _, _ = taught(write(tmp_path, "size,city,y\n1,Rome,a\n3,Bern,b\n5,Rome,a\n7,Bern,b\n"))
     X, notes = encoded(recipe, write(tmp_path, "extra,city,size\n9,Bern,1\n9,Lima,\n", "new.csv"))
     assert X.tolist() == [[1, 1, 0], [4, 0, 0]]
-    assert len(notes) == 2
+    assert len(notes) == 3
     assert "'extra' not known to the model, ignored" in notes[0]
-    assert "column 'city': 1 rows with an unknown category, encoded as zeros" in notes[1]
+    assert "column 'size': 1 rows with no number, where training rows always had one" in notes[1]
+    assert "column 'city': 1 rows with an unknown category, encoded as zeros" in notes[2]
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:

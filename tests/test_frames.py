@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.data.target_statistics import Statistic, statistic
 from dsekl.persistence import ModelFileError
 
 pd = pytest.importorskip("pandas")
@@ -139,6 +140,113 @@ def test_arrays_with_gaps() -> None:
         model.predict(X[:, :2])
 
 
+@pytest.mark.parametrize("kind", ["array", "frame", "with texts", "file"])
+def test_gaps_that_training_rows_had_not_are_medians_and_told(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] > 0
+    data = X if kind in ("array", "file") else pd.DataFrame(X, columns=["a", "b"])
+    if kind == "with texts":
+        data["city"] = rng.choice(["Rome", "Oslo"], 120)
+    model = DSEKLClassifier(**GIVEN).fit(data, y)
+    if kind == "file":
+        model.save(tmp_path / "m.dsekl")
+        model = dsekl.load(tmp_path / "m.dsekl")
+    new, full = data[:3].copy(), data[:3].copy()
+    if isinstance(new, np.ndarray):
+        new[1, 1], full[1, 1] = np.nan, np.median(X[:, 1])
+    else:
+        new.loc[1, "b"], full.loc[1, "b"] = np.nan, np.median(X[:, 1])
+    with pytest.warns(UserWarning, match=r"(x1|b)' ?.*1 rows.*median stands in"):
+        found = model.decision_function(new)
+    np.testing.assert_allclose(found, model.decision_function(full))
+
+
+def test_gaps_that_training_rows_had_not_are_noted_on_the_command_line(run: Any, tmp_path: Path) -> None:
+    rows = [f"{i % 13},{'Rome' if i % 2 else 'Oslo'},{i % 13 > 5}" for i in range(65)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,city,y", *rows]))
+    run("fit", tmp_path / "a.csv", "-t", "y", "-m", tmp_path / "m.dsekl", "--gamma", 1, "--C", 1)
+    (tmp_path / "b.csv").write_text("size,city\n,Rome\n6,Rome\n3,Bonn\n")
+    done = run("predict", tmp_path / "m.dsekl", tmp_path / "b.csv", "--decision")
+    lines = done.out.splitlines()
+    assert lines[1] == lines[2]
+    assert "column 'size': 1 rows with no number, where training rows always had one: the median stands in" in done.err
+    assert "column 'city': 1 rows with an unknown category, encoded as zeros" in done.err
+
+
+def shops(n: int, seed: int = 0) -> Any:
+    """Return a frame with a category of many levels, of which each has an effect, and the effects of the rows."""
+    rng = np.random.default_rng(seed)
+    shop = rng.integers(0, 150, n)
+    effects = np.random.default_rng(7).normal(size=150)
+    return pd.DataFrame({"size": rng.normal(size=n), "shop": [f"s{k}" for k in shop]}), effects[shop]
+
+
+@pytest.mark.parametrize("task", ["regression", "two classes", "three classes"])
+def test_categories_of_many_levels_have_a_statistic_of_the_targets(task: str, tmp_path: Path) -> None:
+    X, effect = shops(500)
+    rng = np.random.default_rng(1)
+    number = effect + 0.3 * rng.normal(size=500)
+    y = number if task == "regression" else np.digitize(number, [0.0] if task == "two classes" else [-0.5, 0.5])
+    kind = DSEKLRegressor if task == "regression" else DSEKLClassifier
+    model = kind(**QUICK).fit(X[:400], y[:400])
+    means = model.encoder_.statistics
+    assert means.sum() == (3 if task == "three classes" else 1)
+    assert model.gamma_[means].all(), "held-out rows want it"
+    again = kind(**QUICK).fit(X[:400], y[:400])
+    np.testing.assert_array_equal(model.predict(X[400:]), again.predict(X[400:]))
+    model.save(tmp_path / "m.dsekl")
+    for copy in (dsekl.load(tmp_path / "m.dsekl"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict(X[400:]), model.predict(X[400:]))
+    assert "encoder_" not in vars(clone(model))
+
+
+def test_a_training_row_does_not_see_its_own_target() -> None:
+    rng = np.random.default_rng(0)
+    texts = [f"s{k}" for k in rng.integers(0, 40, 300)]
+    targets, weights = rng.normal(size=(300, 1)), np.ones(300)
+    _, values = statistic(texts, targets, weights, np.random.default_rng(3)) or pytest.fail("too few levels")
+    for row in (0, 17, 211):
+        other = targets.copy()
+        other[row] += 100.0
+        found = statistic(texts, other, weights, np.random.default_rng(3))
+        assert found is not None
+        assert found[1][row] == pytest.approx(values[row])
+    assert statistic(["a", "b"] * 20, targets[:40], weights[:40], rng) is None
+
+
+def test_a_statistic_that_says_nothing_is_left_out() -> None:
+    X, _ = shops(400)
+    y = (X["size"] > 0).to_numpy()
+    model = DSEKLClassifier(**QUICK).fit(X, y)
+    assert not model.gamma_[model.encoder_.statistics].any()
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("broken", ["levels", "means", "of_all", "number"])
+def test_a_forged_statistic_is_refused(broken: str) -> None:
+    saved = Statistic(["a", "b"], [[0.1], [0.2]], [0.15]).to_dict()
+    forged = {
+        "levels": saved | {"levels": ["a"]}, "means": saved | {"means": [[0.1], [0.2, 0.3]]},
+        "of_all": saved | {"of_all": []}, "number": saved | {"of_all": ["x"]},
+    }[broken]  # fmt: skip
+    with pytest.raises(ValueError, match="statistic"):
+        Statistic.from_dict(forged, "statistic")
+    assert Statistic.from_dict(saved, "statistic") == Statistic(["a", "b"], [[0.1], [0.2]], [0.15])
+
+
+def test_names_of_the_columns() -> None:
+    frame = a_frame(120)
+    model = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    names = model.get_feature_names_out()
+    assert names.tolist() == list(frame.columns)
+    assert len(names) == len(model.feature_importances_)
+    plain = DSEKLClassifier(**GIVEN).fit(np.eye(4), [0, 1, 0, 1])
+    assert plain.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x3"]
+    with pytest.raises(ValueError, match="input_features"):
+        model.get_feature_names_out(["other"] * 6)
+
+
 def test_categorical_features_by_name_place_and_mask() -> None:
     frame = pd.DataFrame({"code": np.tile([1, 2, 3, 4], 30), "x": np.arange(120.0)})
     y = (frame["code"] % 2).to_numpy()
@@ -252,3 +360,98 @@ def test_skrub_wraps_it() -> None:
     frame = a_frame()
     pipeline = skrub.tabular_pipeline(DSEKLClassifier(**GIVEN)).fit(frame, answers(frame))
     assert pipeline.score(frame, answers(frame)) > 0.8
+
+
+def test_strict_takes_numbers_only() -> None:
+    frame = a_frame(120)
+    with pytest.raises(ValueError, match="cannot be read as numbers"):
+        DSEKLClassifier(strict=True, **GIVEN).fit(frame[["city"]], answers(frame))
+    gaps = np.array([[0.0, np.nan], [1.0, 2.0]] * 30)
+    with pytest.raises(ValueError, match="contains NaN"):
+        DSEKLClassifier(strict=True, **GIVEN).fit(gaps, [0, 1] * 30)
+    model = DSEKLClassifier(strict=True, **GIVEN).fit(np.nan_to_num(gaps), [0, 1] * 30)
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(gaps)
+    assert not model.__sklearn_tags__().input_tags.allow_nan
+    assert DSEKLClassifier().__sklearn_tags__().input_tags.allow_nan
+
+
+def a_bad_frame(what: str) -> Any:
+    frame = a_frame(60)[["age", "city"]].copy()
+    n = len(frame)
+    values: dict[str, Any] = {
+        "lists": [[1, 2]] * n, "objects": [{"a": 1}] * n, "mixed": [1, "a"] * (n // 2), "infinite": [np.inf] * n,
+        "complex": [1 + 2j] * n,
+        "zones": [pd.Timestamp("2024-01-01", tz="UTC"), pd.Timestamp("2024-01-02", tz="Asia/Tokyo")] * (n // 2),
+    }  # fmt: skip
+    if what in values:
+        frame["bad"] = pd.Series(values[what], dtype=object if what in ("lists", "objects", "mixed", "zones") else None)
+    elif what == "several levels":
+        frame.columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    elif what == "names twice":
+        frame.columns = ["age", "age"]
+    elif what == "no rows":
+        frame = frame[:0]
+    elif what == "numbers as names":
+        frame.columns = [0, "city"]
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("lists", r"row 0 of X: column 'bad': holds '\[1, 2\]' of type list"),
+        ("objects", r"column 'bad': holds .* of type dict"),
+        ("mixed", r"row 1 of X: column 'bad': holds 'a', and row 0 a number"),
+        ("infinite", "row 0 of X: column 'bad': the number is infinite"),
+        ("complex", "column 'bad'.*omplex"),
+        ("zones", "column 'bad': holds .*(Timestamp|time zone)"),
+        ("several levels", "MultiIndex"),
+        ("names twice", "column 'age': occurs more than once"),
+        ("no rows", "0 (rows|sample)"),
+        ("numbers as names", "column name 0 of type int"),
+    ],
+)
+def test_bad_frames_are_named(what: str, words: str) -> None:
+    frame = a_bad_frame(what)
+    with pytest.raises((ValueError, TypeError), match=words):
+        DSEKLClassifier(**GIVEN).fit(frame, np.arange(len(frame)) % 2)
+
+
+@pytest.mark.parametrize("kind", [DSEKLClassifier, DSEKLRegressor])
+@pytest.mark.parametrize("missing", [None, np.nan, "NA"])
+def test_targets_with_gaps_are_named(kind: Any, missing: Any) -> None:
+    frame = a_frame(60)
+    y = pd.Series([0.0, 1.0] * 30) if missing != "NA" else pd.Series([0, 1] * 30, dtype="Int64")
+    y[3] = pd.NA if missing == "NA" else missing
+    with pytest.raises(ValueError, match=r"y .*(NaN|missing|None|NA)"):
+        kind(**GIVEN).fit(frame, y)
+
+
+def test_a_hundred_thousand_levels_share_a_feature() -> None:
+    n = 2_000
+    rng = np.random.default_rng(0)
+    levels = np.char.add("id", rng.integers(0, 100_000, n).astype(str))
+    frame = pd.DataFrame({"x": rng.normal(size=n), "id": levels})
+    model = DSEKLClassifier(**GIVEN).fit(frame, frame["x"] > 0)
+    assert model.encoder_.n_features <= 102
+    assert model.predict(pd.DataFrame({"x": [1.0], "id": ["new"]})).tolist() == [True]
+
+
+def test_a_frame_at_fit_and_an_array_at_predict_go_by_places() -> None:
+    frame = a_frame(120)
+    model = DSEKLClassifier(**GIVEN).fit(frame, answers(frame))
+    np.testing.assert_array_equal(model.predict(frame.to_numpy(dtype=object)), model.predict(frame))
+    with pytest.raises(ValueError, match=r"X has shape \(5, 2\), but DSEKLClassifier is expecting 6 features"):
+        model.predict(np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="lacks the column 'city'"):
+        model.predict(frame.drop(columns="city"))
+
+
+def test_columns_around_it_may_come_as_frames() -> None:
+    frame = a_frame(200)
+    scaler = make_column_transformer((OneHotEncoder(sparse_output=False), ["city"]), remainder="passthrough")
+    pipeline = make_pipeline(scaler.set_output(transform="pandas"), DSEKLClassifier(**GIVEN))
+    pipeline.fit(frame, answers(frame))
+    assert "remainder__age" in pipeline[-1].feature_names_in_.tolist()
+    assert pipeline.predict(frame[:3]).shape == (3,)

@@ -17,6 +17,7 @@ import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.calibration import Calibration, Intervals, Unseen, calibrated, fit_intervals
 from dsekl.calibration.increasing_maps import Map
+from dsekl.estimators.labels import log_losses
 from dsekl.persistence import ModelFileError
 from dsekl.solvers import DualAscent
 
@@ -289,3 +290,28 @@ def test_any_finite_f_has_probabilities():
     f = np.array([[largest, largest, largest], [-largest, largest, 0.0], [-largest, -largest, -largest]])
     found = Map("softmax", 2.0, 2.0).probabilities(f)
     np.testing.assert_allclose(found, [[1 / 3, 1 / 3, 1 / 3], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]], atol=1e-9)
+
+
+def test_probabilities_as_the_objective_choose_by_log_loss() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 4))
+    y = (rng.random(1200) < 0.25 / (1 + np.exp(-2 * X[:, 0]))).astype(int)  # never more likely than not
+    losses = {}
+    for objective in ("decisions", "probabilities"):
+        model = DSEKLClassifier(objective=objective, random_state=0, n_jobs=1).fit(X[:400], y[:400])
+        losses[objective] = log_loss(y[400:], model.predict_proba(X[400:]))
+        assert objective == "decisions" or model.loss_ == "logistic"
+    assert losses["probabilities"] < losses["decisions"]
+    few = DSEKLClassifier(objective="probabilities", gamma=1.0, random_state=0).fit(X[:60], y[:60])
+    assert few.loss_ == "logistic"
+    with pytest.raises(ValueError, match="objective"):
+        DSEKLClassifier(objective="both").fit(X, y)
+
+
+def test_log_losses_do_not_depend_on_the_size_of_f() -> None:
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=(50, 3))
+    y = np.where(np.arange(3) == rng.integers(0, 3, 50)[:, None], 1.0, -1.0)
+    np.testing.assert_allclose(log_losses(y, f), log_losses(y, 100 * f))
+    np.testing.assert_allclose(log_losses(y[:, :1], f[:, :1]), log_losses(y[:, :1], 7 * f[:, :1]))
+    assert log_losses(y, np.zeros((50, 3))).mean() == pytest.approx(np.log(3))

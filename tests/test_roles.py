@@ -31,7 +31,7 @@ def silent(report: Any) -> None:
 
 OTHER: dict[str, Any] = dict(
     kernel="matern32", gamma=2.0, C=3.0, solver=DoublyStochastic(40, 60), expansion="fixed_subset", max_epochs=3,
-    fit_intercept=True, trend=True, categorical_features=None,
+    fit_intercept=True, trend=True, categorical_features=None, strict=True,
     max_seconds=1e4, tol=1e-9, early_stopping=True, validation_fraction=0.2, n_iter_no_change=3, n_jobs=2,
     random_state=1, verbose=False, warm_start=True, kernel_tol=1e-3, dtype="float32", memory_budget=128,
     checkpoint_interval=500.0, callbacks=[silent],
@@ -39,7 +39,7 @@ OTHER: dict[str, Any] = dict(
 """Another value of each parameter, but for the path of the checkpoint, which each test has of its own."""
 
 OWN: dict[type, dict[str, Any]] = {
-    DSEKLClassifier: dict(loss="squared_hinge", class_weight="balanced"),
+    DSEKLClassifier: dict(loss="squared_hinge", class_weight="balanced", objective="probabilities"),
     DSEKLRegressor: dict(loss="huber"),
 }
 PAIRS = [(kind, name) for kind in OWN for name in (*OTHER, *OWN[kind], "checkpoint")]

@@ -16,7 +16,7 @@ from dsekl.data.replaced_folder import restore_folder
 
 from . import options as o
 from .console import Output, UsageError, pairs
-from .reading import print_recipe_notes
+from .reading import print_recipe_notes, task_choice
 
 
 class Precision(StrEnum):
@@ -38,6 +38,8 @@ def convert(
     max_levels: o.MaxLevels = 100,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
+    day_first: o.DayFirst = None,
     dtype: Annotated[Precision, typer.Option(help="Type of the numbers.")] = Precision.float32,
     seed: o.Seed = 0,
     force: o.Force = False,
@@ -55,9 +57,9 @@ def convert(
     if folder.exists() and not is_replaceable(folder):
         raise UsageError(f"{folder}: --force overwrites only folders that 'dsekl convert' made; give another name")
     started = time.perf_counter()
-    table = open_table(data, header, delimiter)
-    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    recipe = learn(table, options, output.progress("read"))
+    table = open_table(data, header, delimiter, decimal)
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
+    recipe = learn(table, options, output.progress("read"), task_choice(output))
     print_recipe_notes(output, recipe, options.task)
     size = write_folder(folder, table, recipe, dtype.value, output.progress("convert"))
     figures = {

@@ -24,6 +24,7 @@ def evaluate(
     jobs: o.Jobs = None,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -37,7 +38,7 @@ def evaluate(
     classes = recipe.target.classes
     notes: list[Message] = []
     truth, f, proba = [], [], []
-    table = open_table(data, header, delimiter)
+    table = open_table(data, header, delimiter, decimal)
     for rows in recipe.encoded(table, with_target=True, notes=notes, progress=output.progress("evaluate")):
         truth.append(recipe.y(rows.chunk))
         f.append(fitted.decision_function(rows.X) if classes else fitted.predict(rows.X))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 import typer
 
 from . import options as o
 from .console import Output, UsageError
-from .models import FittedModel, fitted, new_estimator, probabilities
+from .held_out import fit_without, held_out_rows, refitted, scores_of, settled_by
+from .models import FittedModel
 from .reading import TrainingSet, read_training
-from .scores import classification_scores, regression_scores, score_tables
+from .scores import score_tables
 from .signals import INTERRUPTED
 from .summary import model_table, save_model, summarise
 
@@ -31,15 +31,19 @@ def fit(
     max_levels: o.MaxLevels = 100,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
+    day_first: o.DayFirst = None,
     kernel: o.Kernel = "auto",
     gamma: o.Gamma = "auto",
     C: o.Cost = "auto",
     loss: o.Loss = None,
+    objective: o.Objective = "decisions",
     solver: o.Solver = "dual",
     max_epochs: o.MaxEpochs = 100,
     max_seconds: o.MaxSeconds = None,
     tol: o.Tol = None,
     validation: o.Validation = None,
+    refit: o.Refit = True,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     scheduler: o.Scheduler = None,
@@ -54,7 +58,8 @@ def fit(
 ) -> None:
     """Fit a model to a table and write it to a file.
 
-    A tenth of the rows is held out for early stopping and is not used for training. Ctrl-C writes the current model.
+    A tenth of the rows is held out, and a model without them is scored on them. Then all rows are fitted for the file,
+    with the settings found. Ctrl-C writes the current model.
     """
     output = Output(as_json, quiet)
     o.check_seconds(max_seconds)
@@ -66,32 +71,80 @@ def fit(
     if checkpoint is not None:
         settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
 
-    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    training = read_training(output, data, options, header, delimiter)
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
+    training = read_training(output, data, options, header, delimiter, decimal)
     if loss is not None:
         o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
+    o.check_choice("--objective", objective, o.OBJECTIVES)
+    if training.recipe.target.classes:
+        settings |= dict(objective=objective)
     on_cluster = scheduler is not None or workers is not None
     if on_cluster and validation:
         raise UsageError(f"--validation {validation}: no rows are held out on a cluster; leave it out")
-    if not on_cluster and (share := _validation_share(output, validation, training)):
-        settings |= dict(early_stopping=True, validation_fraction=share)
+    held_out = None if on_cluster else held_out_rows(output, validation, training, seed)
 
-    started = time.perf_counter()
-    trained = (
-        _train_on_cluster(output, training, loss, settings, scheduler, workers)
-        if on_cluster
-        else _train(output, training, loss, settings)
-    )
-    seconds = {"read": training.seconds, "fit": time.perf_counter() - started}
+    clock = Clock(training.seconds)
+    if on_cluster:
+        trained = _train_on_cluster(output, training, loss, settings, scheduler, workers)
+    else:
+        trained = _train(output, *fit_without(training, loss, settings, held_out))
+    clock.stop("fit")
+    goes_on = held_out is not None and refit and trained.stop_reason_ != "interrupted"
+    settled = settled_by(trained) if goes_on else None
     save_model(trained, model, training.recipe, data)
-    summary = summarise(trained, training.recipe, model, seconds) | {"stopped": trained.stop_reason_}
-    scores = _validation_scores(trained, training)
-    held_out = score_tables("Held-out rows", scores) if scores else []
-    output.result({**summary, "validation": scores}, *held_out, model_table(summary))
+    scores = None if held_out is None else scores_of(trained, training, held_out)
+    clock.stop("scores")
+    whole = _refit(output, model, trained, settled, training, loss, settings, clock) if goes_on else None
+    if whole is not None:
+        trained = whole
+        save_model(trained, model, training.recipe, data)
+    clock.stop("all rows" if goes_on else None)
+    n_left_out = 0 if held_out is None or whole is not None else len(held_out)
+    summary = summarise(trained, training.recipe, model, clock.seconds)
+    summary |= {"fitted_rows": training.recipe.n_rows - n_left_out, "stopped": trained.stop_reason_}
+    _report(output, summary, scores)
     if trained.stop_reason_ == "interrupted":
         how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
         output.note(f"stopped; {model} holds the current model; {how}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _report(output: Output, summary: dict[str, Any], scores: dict[str, Any] | None) -> None:
+    is_refitted = summary["fitted_rows"] == summary["rows"]
+    title = "Held-out rows, by a model without them" if is_refitted else "Held-out rows"
+    tables = score_tables(title, scores) if scores else []
+    output.result({**summary, "validation": scores}, *tables, model_table(summary))
+
+
+class Clock:
+    """Seconds that each step has taken."""
+
+    def __init__(self, reading: float) -> None:
+        self.seconds = {"read": reading}
+        self._last = time.perf_counter()
+
+    def stop(self, step: str | None) -> None:
+        """Write down the time since the last step."""
+        now = time.perf_counter()
+        if step is not None:
+            self.seconds[step] = now - self._last
+        self._last = now
+
+
+def _refit(
+    output: Output, path: Path, judged: FittedModel, settled: Any, training: TrainingSet, loss: str | None,
+    settings: dict[str, Any], clock: Clock,
+) -> FittedModel | None:  # fmt: skip
+    """Return the judged machine fitted to all rows; None where there is no time for it."""
+    try:
+        with output.warnings_as_notes():
+            whole = refitted(judged, settled, training, loss, settings, clock.seconds["fit"])
+    except KeyboardInterrupt:
+        output.note(f"stopped; {path} holds the model that was judged, without the held-out rows")
+        raise typer.Exit(INTERRUPTED) from None
+    if whole is None:
+        output.note(f"no time is left to fit all rows; {path} holds the model that was judged")
+    return whole
 
 
 def _check_files(data: Path, model: Path, checkpoint: Path | None, resume: bool, force: bool) -> None:
@@ -115,43 +168,14 @@ def _settings(kernel: str, gamma: str, C: str, solver: str) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _validation_share(output: Output, given: float | None, training: TrainingSet) -> float:
-    """Return the share of rows to hold out: what was given, or a tenth where the rows allow it."""
-    share = o.DEFAULT_VALIDATION if given is None else given
-    obstacle = _obstacle_to_split(share, training) if share else None
-    if given is not None:
-        if obstacle:
-            raise UsageError(f"--validation {given} cannot be held out: {obstacle}; change it, or give --validation 0")
-        return given
-    if training.recipe.n_rows < o.FEWEST_ROWS_TO_SPLIT:
-        obstacle = f"there are fewer than {o.FEWEST_ROWS_TO_SPLIT}"
-    if obstacle:
-        output.note(f"no rows are held out: {obstacle}; override with --validation")
-        return 0.0
-    return share
-
-
-def _obstacle_to_split(share: float, training: TrainingSet) -> str | None:
-    """Return why rows cannot be split, stratified by class, if they cannot."""
-    n, classes = training.recipe.n_rows, training.recipe.target.classes
-    held_out = math.ceil(share * n)
-    if classes and np.bincount(training.y).min() < 2:
-        return "a class has one row only"
-    fewest = max(1, len(classes))
-    if min(held_out, n - held_out) < fewest:
-        return f"{held_out} of {n} rows would be, and either part needs at least {fewest}"
-    return None
-
-
-def _train(output: Output, training: TrainingSet, loss: str | None, settings: dict[str, Any]) -> FittedModel:
-    estimator = new_estimator(training.recipe, loss, settings)
+def _train(output: Output, estimator: FittedModel, fit: Callable[[], FittedModel]) -> FittedModel:
     try:
         with output.warnings_as_notes():
-            return fitted(estimator, training.recipe, training.X, training.y)
+            return fit()
     except KeyboardInterrupt:
         # A fit that was stopped leaves the model so far in its estimator, if it had come to one.
         if hasattr(estimator, "model_"):
-            return cast("FittedModel", estimator)
+            return estimator
         output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
 
@@ -168,15 +192,3 @@ def _train_on_cluster(
     except KeyboardInterrupt:
         output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _validation_scores(model: FittedModel, training: TrainingSet) -> dict[str, Any] | None:
-    """Return the scores of the model on the held-out rows, if there are any."""
-    rows = getattr(model, "validation_rows_", None)
-    if rows is None:
-        return None
-    X, y = training.X[rows], training.y[rows]
-    classes = training.recipe.target.classes
-    if not classes:
-        return regression_scores(y, model.predict(X))
-    return classification_scores(classes, y, model.decision_function(X), probabilities(model, X))

@@ -49,10 +49,13 @@ def new_estimator(recipe: Recipe, loss: str | None, settings: dict[str, Any]) ->
     return dsekl.DSEKLClassifier(**settings) if recipe.target.classes else dsekl.DSEKLRegressor(**settings)
 
 
-def fitted(unfitted: DSEKLClassifier | DSEKLRegressor, recipe: Recipe, X: Features, y: NDArray[Any]) -> FittedModel:
+def fitted(
+    unfitted: DSEKLClassifier | DSEKLRegressor, recipe: Recipe, X: Features, y: NDArray[Any],
+    weights: NDArray[np.float64] | None = None,
+) -> FittedModel:  # fmt: skip
     """Fit an estimator to encoded rows and the codes or numbers of their targets."""
     unfitted._groups = None if isinstance(recipe.encoder, SparseEncoder) else recipe.encoder.groups
-    return cast("FittedModel", unfitted.fit(X, recipe.target.decoded(y)))
+    return cast("FittedModel", unfitted.fit(X, recipe.target.decoded(y), weights))
 
 
 def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None:

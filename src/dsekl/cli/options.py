@@ -23,6 +23,7 @@ LOSSES = {
     "classification": ("auto", "hinge", "squared_hinge", "logistic", "squared"),
     "regression": ("squared", "epsilon_insensitive", "huber", "quantile"),
 }
+OBJECTIVES = ("decisions", "probabilities")
 SOLVERS = ("dual", "doubly_stochastic", "shared_memory")
 """Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""
 
@@ -34,7 +35,8 @@ FEWEST_ROWS_TO_SPLIT = 100
 
 OPTION_OF = {
     "target": "--target", "task": "--task", "categorical": "--text", "numeric": "--number", "ignore": "--ignore",
-    "max_categories": "--max-levels", "header": "--header", "delimiter": "--delimiter", "dtype": "--dtype",
+    "max_categories": "--max-levels", "header": "--header", "delimiter": "--delimiter",
+    "decimal": "--decimal", "day_first": "--day-first", "dtype": "--dtype",
 }  # fmt: skip
 """The option that sets a parameter of ``dsekl.data``, for messages that name it."""
 
@@ -61,8 +63,9 @@ Target = Annotated[
 ]
 TaskOption = Annotated[
     Task | None,
-    typer.Option(help="Default: classification of text and of up to 20 integers.", rich_help_panel=TABLE),
-]
+    typer.Option(help="Default: classification of text and of up to 20 integers; a terminal is asked.",
+                 rich_help_panel=TABLE),
+]  # fmt: skip
 Text = Annotated[
     list[str] | None, typer.Option("--text", help="Categorical column (repeatable).", rich_help_panel=TABLE)
 ]
@@ -82,6 +85,14 @@ Header = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option(help="csv: default inferred among , ; tab and |.", rich_help_panel=TABLE)
 ]
+Decimal = Annotated[
+    str | None, typer.Option(help="csv: decimal mark, . or , . Default: inferred.", rich_help_panel=TABLE)
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option("--day-first/--month-first", help="Whether 3/4/2024 is in April. Default: inferred.",
+                 rich_help_panel=TABLE),
+]  # fmt: skip
 
 Kernel = Annotated[str, typer.Option(help=f"{', '.join(KERNELS)}.", rich_help_panel=MODEL)]
 Kernels = Annotated[
@@ -101,6 +112,9 @@ Losses = Annotated[
     list[str] | None,
     typer.Option("--loss", help="Loss to try (repeatable). Default: hinge, or squared.", rich_help_panel=MODEL),
 ]
+Objective = Annotated[
+    str, typer.Option(help="classification: choose by decisions or by probabilities.", rich_help_panel=MODEL)
+]
 Solver = Annotated[str, typer.Option(help=f"{', '.join(SOLVERS)}.", rich_help_panel=MODEL)]
 
 MaxEpochs = Annotated[int, typer.Option(min=1, help="Maximum number of epochs.", rich_help_panel=RUN)]
@@ -115,6 +129,11 @@ Validation = Annotated[
     typer.Option(min=0.0, max=0.9, rich_help_panel=RUN,
                  help=f"Share of rows to hold out; 0: none. Default: {DEFAULT_VALIDATION}, or 0 for fewer than "
                  f"{FEWEST_ROWS_TO_SPLIT} rows."),
+]  # fmt: skip
+Refit = Annotated[
+    bool,
+    typer.Option("--refit/--no-refit", rich_help_panel=RUN,
+                 help="Fit all rows for the file, or write the model that the held-out rows have judged."),
 ]  # fmt: skip
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=RUN)]
 Jobs = Annotated[
@@ -142,12 +161,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.",
 
 def table_options(
     target: str | None, task: Task | None, text: list[str] | None, number: list[str] | None, ignore: list[str] | None,
-    scale: bool, max_levels: int, seed: int,
+    scale: bool, max_levels: int, day_first: bool | None, seed: int,
 ) -> Options:  # fmt: skip
     """Return the options that concern the training table."""
     return Options(
         target=target, task=None if task is None else task.value, categorical=tuple(text or ()),
-        numeric=tuple(number or ()), ignore=tuple(ignore or ()), scale=scale, max_categories=max_levels, seed=seed,
+        numeric=tuple(number or ()), ignore=tuple(ignore or ()), scale=scale, max_categories=max_levels,
+        day_first=day_first, seed=seed,
     )  # fmt: skip
 
 

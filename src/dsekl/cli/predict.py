@@ -45,6 +45,7 @@ def predict(
     workers: o.Workers = None,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -70,7 +71,7 @@ def predict(
     if decision and not recipe.target.classes:
         raise UsageError(f"--decision: {model} is a regressor and has no decision values; leave it out")
     fitted.set_params(n_jobs=jobs)
-    table = open_table(data, header, delimiter)
+    table = open_table(data, header, delimiter, decimal)
     if keep and isinstance(table, SparseTable):
         raise UsageError(f"--keep: {data} is an SVMlight file, which has no named columns")
     kept = [] if isinstance(table, SparseTable) else [find_column(table, name) for name in keep or []]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
 from numpy.typing import NDArray
 
 from dsekl.data.messages import Message
 from dsekl.data.recipe import Options, Recipe
 from dsekl.data.table import Features
+from dsekl.data.target import CLASSIFICATION, REGRESSION, Label, TaskChoice, takes_classes
 from dsekl.data.training_data import load_training
 
 from . import options as o
-from .console import Output
+from .console import Output, printable
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,12 @@ class TrainingSet:
 
 
 def read_training(
-    output: Output, path: Path, options: Options, header: bool | None, delimiter: str | None
+    output: Output, path: Path, options: Options, header: bool | None, delimiter: str | None, decimal: str | None
 ) -> TrainingSet:
     """Read the training table and print the notes on it."""
     started = time.perf_counter()
-    recipe, X, y = load_training(path, options, header, delimiter, output.progress("read"))
+    progress, choose = output.progress("read"), task_choice(output)
+    recipe, X, y = load_training(path, options, header, delimiter, decimal, progress, choose)
     print_recipe_notes(output, recipe, options.task)
     return TrainingSet(recipe, X, y, time.perf_counter() - started)
 
@@ -44,8 +48,29 @@ def print_recipe_notes(output: Output, recipe: Recipe, task: str | None) -> None
     print_notes(output, recipe.notes)
     if task is None:
         name, classes = recipe.target.name, recipe.target.classes
-        kind = f"{len(classes)} classes: fitting a classifier" if classes else "many numbers: fitting a regressor"
-        output.note(f"column {name!r} has {kind}; override with --task")
+        integers = bool(classes) and all(isinstance(label, int) for label in classes)
+        of = f"{len(classes)} classes{', all integers' * (integers and len(classes) > 2)}: fitting a classifier"
+        output.note(f"column {name!r} has {of if classes else 'numbers: fitting a regressor'}; override with --task")
+
+
+def task_choice(output: Output) -> TaskChoice:
+    """Return who decides whether few integers are classes: the user at a terminal; elsewhere they are, with a note."""
+    if output.quiet or output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return takes_classes
+
+    def ask(name: str, values: Sequence[Label]) -> str:
+        listed = ", ".join(map(str, values))
+        question = (
+            f"Column {printable(name)!r} holds {len(values)} different integers ({listed}). Are they classes to tell "
+            "apart, or amounts to predict? (--task answers this beforehand)"
+        )
+        answers = {"classes": CLASSIFICATION, "amounts": REGRESSION}
+        answer = typer.prompt(question, default="classes", err=True)
+        while answer not in answers:
+            answer = typer.prompt("Answer classes or amounts", default="classes", err=True)
+        return answers[answer]
+
+    return ask
 
 
 def print_notes(output: Output, notes: Iterable[Message]) -> None:

@@ -10,13 +10,20 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.recipe import Recipe
 
 from .console import pairs, size
 from .models import FittedModel
 from .streams import naming
 
-TOP_FEATURES = 5
+TOP_COLUMNS = 5
+
+LEAST_SHARE = 0.005
+"""Shares below it would be shown as 0 %."""
+
+LEAST_GAP = 1e-12
+"""Duality gaps below it are what rounding leaves of 0."""
 
 
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:
@@ -29,6 +36,7 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
     """Return the figures of a model that was written to a file."""
     last = model.history_[-1] if model.history_ else {}
     gamma: Any = getattr(model, "gamma_", None)
+    gap = last.get("gap")
     return {
         "task": recipe.target.task,
         "rows": recipe.n_rows,
@@ -41,7 +49,7 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
         "most_important": most_important(model, recipe),
         "C": model.C_,
         "epochs": model.n_iter_,
-        "gap": last.get("gap"),
+        "gap": gap if gap is None or gap > LEAST_GAP else 0.0,
         "kernel_evaluations": last.get("kernel_evaluations"),
         "terms": len(model.dual_coef_),
         "seconds": {step: round(value, 3) for step, value in seconds.items()},
@@ -51,11 +59,19 @@ def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str,
 
 
 def most_important(model: FittedModel, recipe: Recipe) -> dict[str, float] | None:
-    """Return the most important features and their shares, None where there are none."""
+    """Return the most important columns and their shares, None where there are none."""
     shares = getattr(model, "feature_importances_", None)
     if shares is None:
         return None
-    return {recipe.encoder.feature(i): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
+    encoder = recipe.encoder
+    if isinstance(encoder, TableEncoder):
+        shares = encoder.per_column(shares)
+    ranked = [int(i) for i in np.argsort(-shares, kind="stable")[:TOP_COLUMNS] if shares[i] > 0]
+    return {encoder.column(i): float(shares[i]) for i in ranked}
+
+
+def _fitted_to(fitted_rows: int, rows: int) -> str:
+    return "all rows" if fitted_rows == rows else f"{fitted_rows:,} rows, without those held out"
 
 
 def model_table(summary: dict[str, Any]) -> RenderableType:
@@ -64,10 +80,15 @@ def model_table(summary: dict[str, Any]) -> RenderableType:
     figures = {
         name.replace("_", " "): summary[name]
         for name in ("task", "rows", "features", "kernel", "loss", "solver", "gamma", "weights", "most_important", "C",
-                     "epochs", "gap", "kernel_evaluations")
+                     "epochs", "gap")
     }  # fmt: skip
+    evaluations, fitted_rows = summary["kernel_evaluations"], summary.get("fitted_rows")
     figures |= {
-        "most important": ", ".join(f"{name} {share:.0%}" for name, share in important.items()) or None,
+        "gap": None if summary["gap"] is None else f"{summary['gap']:.1e}" if summary["gap"] else "0",
+        "kernel evaluations": None if evaluations is None else f"{evaluations:.1e}",
+        "most important": ", ".join(f"{name} {share:.0%}" for name, share in important.items() if share >= LEAST_SHARE)
+        or None,
+        "fitted to": None if fitted_rows is None else _fitted_to(fitted_rows, summary["rows"]),
         "support vectors": summary["terms"],
         "stopped by": summary.get("stopped"),
         "seconds": ", ".join(f"{step} {value:.1f}" for step, value in summary["seconds"].items()),

@@ -38,6 +38,8 @@ def tune(
     max_levels: o.MaxLevels = 100,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
+    day_first: o.DayFirst = None,
     kernel: o.Kernels = None,
     loss: o.Losses = None,
     max_epochs: o.MaxEpochs = 100,
@@ -57,8 +59,8 @@ def tune(
     kernels = kernel or ["matern32"]
     for name in kernels:
         o.check_choice("--kernel", name, [known for known in o.KERNELS if known != "auto"])
-    options = o.table_options(target, task, text, number, ignore, scale, max_levels, seed)
-    training = read_training(output, data, options, header, delimiter)
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
+    training = read_training(output, data, options, header, delimiter, decimal)
     for name in loss or ():
         o.check_choice("--loss", name, [known for known in o.LOSSES[training.recipe.target.task] if known != "auto"])
 

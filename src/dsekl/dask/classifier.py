@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from dsekl import losses
 from dsekl.calibration import Calibration
 from dsekl.estimators import inputs
-from dsekl.estimators.classifier import CLASS_WEIGHT, DSEKLClassifier
+from dsekl.estimators.classifier import CLASS_WEIGHT, OBJECTIVE, DSEKLClassifier
 from dsekl.estimators.docstrings import with_parameters_of
-from dsekl.estimators.labels import decisions, wrong
+from dsekl.estimators.labels import decisions, log_losses, wrong
 from dsekl.estimators.parameters import table, with_parameters
 from dsekl.models import Examples
 from dsekl.rows import ArrayRows
@@ -53,7 +53,7 @@ def first_or_all(f: Floats) -> NDArray[Any]:
 
 
 @with_parameters_of(DSEKLClassifier)
-@with_parameters({**table(loss="auto", class_weight=CLASS_WEIGHT), **OWN})
+@with_parameters({**table(loss="auto", class_weight=CLASS_WEIGHT, objective=OBJECTIVE), **OWN})
 class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     """``DSEKLClassifier`` on a Dask cluster: the same machine, with the same certificate, of rows on many machines.
 
@@ -73,6 +73,8 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     ----------
     classes_, dual_coef_, intercept_, trend_, support_, n_support_ : as in ``DSEKLClassifier``
     gamma_, C_, kernel_, loss_, scale_, metric_, calibration_ : as in ``DSEKLClassifier``
+    medians_ : array of shape (n_features,)
+        Those of the sample; a local model of ``to_local`` has them for missing values.
     feature_importances_ : as in ``DSEKLClassifier``, where the model fits ``memory_budget``
     n_iter_, stop_reason_ : as in ``DSEKLClassifier``, of rounds
     history_ : list of dict
@@ -109,13 +111,16 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         weighed = None
         if self.class_weight is not None:
             weighed = inputs.class_weights(self.class_weight, classes, np.repeat(classes, overview.counts))
+            if np.count_nonzero(weighed * overview.counts) < 2:
+                raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
+        errors = log_losses if self.objective == "probabilities" else wrong
         n_outputs = 1 if len(classes) == 2 else len(classes)
         encoding = Encoding(classes, weighed, np.zeros(n_outputs), np.ones(n_outputs))
         targets, weights = encoding.encoded(overview.y, overview.weights)
         kept = np.flatnonzero(weights > 0)
         codes = np.searchsorted(classes, overview.y).clip(max=len(classes) - 1)[kept]
         sample = Examples(
-            ArrayRows(overview.X[kept]), targets[kept], weights[kept], overview.places[kept], wrong, codes
+            ArrayRows(overview.X[kept]), targets[kept], weights[kept], overview.places[kept], errors, codes
         )
         self._train(client, blocks, overview, seed, encoding, loss, sample)
         return self

@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dsekl.deadline import Budget
+from dsekl.estimators import gaps
 from dsekl.estimators.inputs import HEAVIEST
 from dsekl.estimators.kernel_estimator import KernelEstimator
 from dsekl.estimators.parameters import COUNT, Parameter
@@ -31,6 +32,7 @@ from dsekl.models import Examples, Fitted, Model
 from dsekl.models.machine import MEGABYTE
 from dsekl.models.savable import text_of
 from dsekl.parts import Hands
+from dsekl.rows import ArrayRows
 from dsekl.runs import Run, Stopping, checkpoint, resume
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
@@ -127,6 +129,8 @@ class DaskEstimator(BaseEstimator):
         if not 1.0 / HEAVIEST <= overview.heaviest <= HEAVIEST:
             raise ValueError(f"sample_weight holds {overview.heaviest:.3g} as its largest; divide it by a constant")
         self.n_features_in_ = local.n_features_in_ = blocks.n_features
+        if not self.strict:
+            self.medians_ = local.medians_ = gaps.medians(ArrayRows(overview.X))
         if blocks.columns is not None:
             self.feature_names_in_ = local.feature_names_in_ = np.array(blocks.columns, dtype=object)
         return client, blocks, overview, seed

@@ -50,6 +50,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
     ----------
     dual_coef_, intercept_, trend_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLRegressor``
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLRegressor``
+    medians_ : as in ``DaskDSEKLClassifier``
     history_, n_iter_, stop_reason_ : as in ``DaskDSEKLClassifier``
     """
 

@@ -16,11 +16,13 @@ from .table import Chunk, SparseChunk, Table
 __all__ = ["Chunk", "DataFileError", "SparseChunk", "SparseTable", "Table", "open_table"]
 
 
-def open_table(path: Path, header: bool | None = None, delimiter: str | None = None) -> Table | SparseTable:
+def open_table(
+    path: Path, header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
+) -> Table | SparseTable:
     """Open a data file; its format is inferred from its content, not from its name.
 
-    ``header`` and ``delimiter`` are for csv, and inferred where they are None. What is wrong with a file, whatever its
-    bytes, ends in a ``DataFileError``.
+    ``header``, ``delimiter`` and ``decimal`` are for csv, and inferred where they are None. What is wrong with a file,
+    whatever its bytes, ends in a ``DataFileError``.
     """
     with opened(path) as stream:
         start = stream.read(2**16)
@@ -34,4 +36,4 @@ def open_table(path: Path, header: bool | None = None, delimiter: str | None = N
     lines = [line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if looks_sparse(lines[:-1] or lines):
         return SparseTable(path)
-    return DelimitedTable(path, header, delimiter)
+    return DelimitedTable(path, header, delimiter, decimal)

@@ -19,6 +19,7 @@ from .errors import quoted
 from .field_values import Numbers
 from .messages import Message
 from .table import Chunk
+from .target_statistics import Statistic
 
 MIN_FREQUENCY = 2
 """Training rows that a category needs to have a feature of its own."""
@@ -65,8 +66,10 @@ class NumericColumn(OneNumber):
     centre: float
     scale: float
 
+    surprise = "no number, where training rows always had one: the median stands in"
+
     def encode(self, chunk: Chunk, out: Numbers) -> int:
-        """Write the features of the rows into ``out``, which holds zeros; return 0, as no number is unknown."""
+        """Write the features of the rows into ``out``, which holds zeros; return how many gaps are new."""
         values = finite(chunk, self.name)
         absent = np.isnan(values)
         with np.errstate(over="ignore"):
@@ -76,7 +79,7 @@ class NumericColumn(OneNumber):
             raise chunk.error(i, self.name, f"{values[i]:g} is too far from the training rows to be scaled")
         if self.missing:
             out[:, 1] = absent
-        return 0
+        return 0 if self.missing else int(absent.sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -91,39 +94,57 @@ class CategoricalColumn:
     """A one-hot encoded column: a feature per category, one for missing values if ``missing``, one for all infrequent
     categories if ``other``.
 
-    A category or a missing value without a feature is unknown and encoded as zeros.
+    A category or a missing value without a feature is unknown and encoded as zeros. Behind them may stand a
+    ``statistic`` of the targets.
     """
 
     name: str
     categories: list[str]
     missing: bool
     other: bool
+    statistic: Statistic | None = None
+
+    surprise = "an unknown category, encoded as zeros"
 
     @property
     def features(self) -> list[str]:
         names = [f"{self.name} = {category}" for category in self.categories]
-        return names + [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other
+        means = [f"mean of target {place} by {self.name}" for place in range(self.n_means)]
+        return names + [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other + means
+
+    @property
+    def n_means(self) -> int:
+        return 0 if self.statistic is None else len(self.statistic.of_all)
+
+    @property
+    def n_codes(self) -> int:
+        """How many features are a one-hot code."""
+        return len(self.categories) + self.missing + self.other
 
     @property
     def groups(self) -> list[int]:
-        """Which features share a weight: all, so that a rare category has none of its own."""
-        return [0] * len(self.features)
+        """Which features share a weight: all of the code, so that a rare category has none of its own; all means."""
+        return [0] * self.n_codes + [1] * self.n_means
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
         unknown = -1
         places: dict[str | None, int] = {category: place for place, category in enumerate(self.categories)}
         places[None] = len(self.categories) if self.missing else unknown
-        other = len(self.features) - 1 if self.other else unknown
-        found = np.array([places.get(value, other) for value in chunk.text(self.name)], dtype=np.intp)
+        other = self.n_codes - 1 if self.other else unknown
+        texts = chunk.text(self.name)
+        found = np.array([places.get(value, other) for value in texts], dtype=np.intp)
         known = np.flatnonzero(found != unknown)
         out[known, found[known]] = 1.0
+        if self.statistic is not None:
+            out[:, self.n_codes :] = self.statistic.of(texts)
         return len(found) - len(known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
         return {
             "kind": "text", "name": self.name, "levels": self.categories, "missing": self.missing, "other": self.other,
+            **({} if self.statistic is None else {"statistic": self.statistic.to_dict()}),
         }  # fmt: skip
 
 
@@ -137,6 +158,8 @@ class OrderedColumn(OneNumber):
     name: str
     levels: list[str]
     missing: bool
+
+    surprise = "an unknown level, taken for the middle"
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
@@ -170,12 +193,14 @@ def column_from_dict(saved: object, place: str) -> AnyColumn:
             saved_value.flag(entries["missing"], f"{place}.missing"),
         )
     if isinstance(saved, dict) and saved.get("kind") == "text":
-        entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing", "other"})
+        entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing", "other"}, {"statistic"})
+        means = entries.get("statistic")
         column = CategoricalColumn(
             saved_value.text(entries["name"], f"{place}.name"),
             saved_value.texts(entries["levels"], f"{place}.levels"),
             saved_value.flag(entries["missing"], f"{place}.missing"),
             saved_value.flag(entries["other"], f"{place}.other"),
+            None if means is None else Statistic.from_dict(means, f"{place}.statistic"),
         )
         if not column.features:
             raise ValueError(f"{place} has no feature")

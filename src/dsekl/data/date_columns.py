@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from . import saved_values as saved_value
+from .date_spelling import as_time
 from .errors import quoted
-from .field_values import Numbers, is_missing, is_number
+from .field_values import Numbers, is_missing
 from .table import Chunk
 
 DAY = 86_400.0
@@ -22,9 +22,6 @@ CYCLES = {"hour": DAY, "weekday": 7 * DAY, "season": 365.2425 * DAY}
 VARIES = 0.05
 """Share of a cycle that must lie between two values for it to be a feature."""
 
-SPELLINGS = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S")
-"""Spellings beside those of ISO 8601; 3/4/2020 is none, as it may be in March or in April."""
-
 LONGEST = 3.2e11
 """Seconds, ten thousand years, up to which a time is one."""
 
@@ -33,7 +30,8 @@ LONGEST = 3.2e11
 class DateColumn:
     """A column of times in seconds: days since ``origin``, and sine and cosine of each of its ``cycles``.
 
-    There is an indicator of missing values if ``missing``; a missing time is the ``fill``.
+    There is an indicator of missing values if ``missing``; a missing time is the ``fill``. In texts such as 3/4/2024
+    the day is the first number if ``day_first``.
     """
 
     name: str
@@ -41,6 +39,9 @@ class DateColumn:
     missing: bool
     origin: float
     cycles: Sequence[str]
+    day_first: bool = False
+
+    surprise = "no date, where training rows always had one: the middle of theirs stands in"
 
     @property
     def features(self) -> list[str]:
@@ -54,8 +55,8 @@ class DateColumn:
         return [0, *pairs, *([1 + len(self.cycles)] if self.missing else [])]
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
-        """Write the features of the rows into ``out``; return 0, as no time is unknown."""
-        values = times(chunk, self.name)
+        """Write the features of the rows into ``out``; return how many gaps are new."""
+        values = times(chunk, self.name, self.day_first)
         absent = np.isnan(values)
         values = np.where(absent, self.fill, values)
         out[:, 0] = (values - self.origin) / DAY
@@ -64,19 +65,21 @@ class DateColumn:
             out[:, 1 + 2 * place], out[:, 2 + 2 * place] = np.sin(angle), np.cos(angle)
         if self.missing:
             out[:, -1] = absent
-        return 0
+        return 0 if self.missing else int(absent.sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
         return {
             "kind": "date", "name": self.name, "fill": self.fill, "missing": self.missing, "origin": self.origin,
-            "cycles": list(self.cycles),
+            "cycles": list(self.cycles), **({"day_first": True} if self.day_first else {}),
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, saved: object, place: str) -> DateColumn:
         """Return the column that ``to_dict`` described at a place of a file; ValueError if it never did."""
-        entries = saved_value.entries(saved, place, {"kind", "name", "fill", "missing", "origin", "cycles"})
+        entries = saved_value.entries(
+            saved, place, {"kind", "name", "fill", "missing", "origin", "cycles"}, {"day_first"}
+        )
         cycles = saved_value.texts(entries["cycles"], f"{place}.cycles")
         if not set(cycles) <= CYCLES.keys():
             raise ValueError(f"{place}.cycles has one that is none of {', '.join(CYCLES)}")
@@ -86,6 +89,7 @@ class DateColumn:
             saved_value.flag(entries["missing"], f"{place}.missing"),
             saved_value.number(entries["origin"], f"{place}.origin"),
             cycles,
+            saved_value.flag(entries.get("day_first", False), f"{place}.day_first"),
         )
 
 
@@ -94,6 +98,7 @@ class DateLearner:
     """The first and last time of a column, and how far it goes along each cycle."""
 
     name: str
+    day_first: bool = False
     missing: int = 0
     first: float = np.inf
     last: float = -np.inf
@@ -101,7 +106,7 @@ class DateLearner:
 
     def observe(self, chunk: Chunk) -> None:
         """Take in the times of more rows."""
-        values = times(chunk, self.name)
+        values = times(chunk, self.name, self.day_first)
         present = values[~np.isnan(values)]
         self.missing += len(values) - len(present)
         if not len(present):
@@ -120,14 +125,16 @@ class DateLearner:
             return "it is constant"
         cycles = [cycle for cycle, (low, high) in self.bounds.items() if high - low >= VARIES]
         middle = 0.5 * (self.first + self.last)
-        return DateColumn(self.name, middle, self.missing > 0, middle, cycles)
+        return DateColumn(self.name, middle, self.missing > 0, middle, cycles, self.day_first)
 
 
-def times(chunk: Chunk, name: str) -> Numbers:
+def times(chunk: Chunk, name: str, day_first: bool = False) -> Numbers:
     """Return a column as seconds, NaN for missing ones; an error names a value that is no time."""
     column = chunk.column(name)
     if not isinstance(column, np.ndarray):
-        return _from_texts(chunk, name, column)
+        return _from_texts(chunk, name, column, day_first)
+    if column.dtype.kind in "mM":
+        column = np.where(np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / 1e6)
     values = np.asarray(column, dtype=np.float64)
     far = np.abs(values) > LONGEST
     if far.any():
@@ -136,36 +143,19 @@ def times(chunk: Chunk, name: str) -> Numbers:
     return values
 
 
-def as_time(text: str) -> float | None:
-    """Return a date or time, as it is usually spelled, in seconds since 1970; None for any other text.
-
-    A time without a zone is taken as it stands, one with a zone in UTC.
-    """
-    text = text.strip()
-    if not text[:1].isdigit() or is_number(text):
-        return None
-    found = None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        for spelling in SPELLINGS:
-            try:
-                found = datetime.strptime(text, spelling)
-                break
-            except ValueError:
-                continue
-    if found is None:
-        return None
-    return (found.replace(tzinfo=UTC) if found.tzinfo is None else found).timestamp()
-
-
-def _from_texts(chunk: Chunk, name: str, column: Sequence[str]) -> Numbers:
+def _from_texts(chunk: Chunk, name: str, column: Sequence[str], day_first: bool) -> Numbers:
     found: dict[str, float] = {}
     for i, field_ in enumerate(column):
         if field_ in found:
             continue
-        seconds = np.nan if is_missing(field_) else as_time(field_)
+        seconds = np.nan if is_missing(field_) else as_time(field_, day_first)
         if seconds is None:
+            order = "the day" if day_first else "the month"
+            if as_time(field_, not day_first) is not None:
+                raise chunk.error(
+                    i, name, f"{quoted(field_.strip())} is no date with {order} first, as in the first rows",
+                    "; say which it is with {day_first}, or spell dates like 2024-12-31",
+                )  # fmt: skip
             raise chunk.error(
                 i, name, f"{quoted(field_.strip())} is not a date; spell it like 2024-12-31 or 31.12.2024"
             )

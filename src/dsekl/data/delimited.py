@@ -14,10 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from .dialect import SAMPLE_CHARACTERS, SAMPLE_ROWS, column_names, find_delimiter, looks_like_header
+from .dialect import (
+    SAMPLE_CHARACTERS,
+    SAMPLE_ROWS,
+    column_names,
+    find_delimiter,
+    is_value,
+    looks_like_header,
+    sample_rows,
+)
 from .errors import DataFileError, quoted
-from .field_values import Column, is_missing, is_number
+from .field_values import Column
 from .lines import RowLines, byte_lines, some_lines, text_lines
+from .number_spelling import COMMA, POINT, find_decimal
 from .table import Chunk, check_columns, check_names, rows_within_bounds
 
 BLANK = ("\n", "\r\n", "\r")
@@ -28,10 +37,16 @@ NO_DELIMITERS = '"\r\n\0'
 
 
 class DelimitedTable:
-    """A csv file. A ``header`` or ``delimiter`` of None is inferred from its first rows."""
+    """A csv file. A ``header``, ``delimiter`` or ``decimal`` mark of None is inferred from its first rows."""
 
-    def __init__(self, path: Path, header: bool | None = None, delimiter: str | None = None) -> None:
+    def __init__(
+        self, path: Path, header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
+    ) -> None:
         self.path = path
+        if decimal not in (None, POINT, COMMA):
+            raise DataFileError(
+                path, f"has no decimal mark {quoted(str(decimal))}", advice="; give . or , as {decimal}"
+            )
         if delimiter is not None and (len(delimiter) != 1 or delimiter in NO_DELIMITERS):
             raise DataFileError(
                 path, f"cannot be cut at {quoted(delimiter)}", advice="; give one character as {delimiter}"
@@ -44,11 +59,12 @@ class DelimitedTable:
             raise DataFileError(path, "is empty; give a file with a row for each example")
         check_columns(path, len(first))
         self.has_header = looks_like_header(first) if header is None else header
-        self.doubts_header = header is None and not self.has_header and not all(map(_is_value, first))
+        self.doubts_header = header is None and not self.has_header and not all(map(is_value, first))
         self.names = column_names(first, self.has_header)
         if any("\ufffd" in name for name in self.names):
             next(self._rows())
         check_names(f"{path}:{line}", self.names, "occurs in the header more than once")
+        self._settle_decimal(decimal, lines)
         if self.has_header and next(islice(self._rows("replace"), 1, None), None) is None:
             raise DataFileError(path, "has a header and no rows")
 
@@ -68,8 +84,23 @@ class DelimitedTable:
                 n_rows = len(rows)
                 columns = dict(zip(self.names, zip(*rows, strict=True), strict=True)) if rows else {}
             if n_rows:
-                yield Chunk(n_rows, columns.__getitem__, partial(self._where, first_row))
+                yield Chunk(n_rows, columns.__getitem__, partial(self._where, first_row), self.decimal)
             first_row += n_rows
+
+    def assume_decimal(self, decimal: str) -> None:
+        """Take the decimal mark of the training file, where this file does not say."""
+        if not self.knows_decimal:
+            self.decimal = decimal
+
+    def _settle_decimal(self, given: str | None, lines: list[str]) -> None:
+        """Find the decimal mark. Commas that may be either are decimals between semicolons, and else thousands."""
+        found = given
+        if given is None:
+            rows = [row for row in sample_rows(lines, self.delimiter) if len(row) == len(self.names)]
+            found = find_decimal(zip(*rows[self.has_header :], strict=True))
+        self.knows_decimal = bool(found)
+        self.doubts_decimal = found == ""
+        self.decimal = found or (COMMA if self.doubts_decimal and self.delimiter == ";" else POINT)
 
     def _skip_header(self, stream: Iterator[str]) -> None:
         """Read on to the end of the first row that is not blank."""
@@ -91,7 +122,12 @@ class DelimitedTable:
         columns: dict[str, Column] = {}
         try:
             if of_numbers:
-                numbers = np.loadtxt(lines, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_numbers)
+                readable = lines
+                if self.decimal == COMMA:
+                    if any(POINT in line for line in lines):  # which may separate thousands
+                        return None
+                    readable = [line.replace(COMMA, POINT) for line in lines]
+                numbers = np.loadtxt(readable, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_numbers)
                 if len(numbers) != len(lines):  # a line of blanks, which is a row with one missing value
                     return None
                 columns |= {self.names[place]: numbers[:, k] for k, place in enumerate(of_numbers)}
@@ -183,11 +219,6 @@ class DelimitedTable:
         except csv.Error:
             return None
         return self.names[place] if place < len(self.names) else None
-
-
-def _is_value(field: str) -> bool:
-    """Tell whether a field can only be data: a number, or a missing value."""
-    return is_number(field.strip()) or is_missing(field.strip())
 
 
 def _explained(error: csv.Error) -> str:

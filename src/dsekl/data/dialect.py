@@ -6,35 +6,54 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 
+from .date_spelling import as_time
 from .field_values import is_missing, is_number
+from .number_spelling import is_written_number
 
 DELIMITERS = ",;\t|"
 SAMPLE_ROWS, SAMPLE_CHARACTERS = 100, 2**20
 """Lines from which the delimiter is found, fewer of long ones."""
 
 
+def sample_rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Return the rows of some lines, none where the csv module cannot read them."""
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return []
+
+
 def find_delimiter(lines: Sequence[str]) -> str:
     """Return the delimiter that cuts most of the lines into the same number of fields, more than one.
 
-    Between equals it is the one that gives more fields, and then the first of comma, semicolon, tab and bar.
+    Between equals it is the one that gives a greater share of numbers and dates, then the one that gives more fields,
+    and then the first of comma, semicolon, tab and bar.
     """
     scores = {}
     for delimiter in DELIMITERS:
-        try:
-            counts = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
-        except csv.Error:
-            continue
+        rows = sample_rows(lines, delimiter)
+        counts = Counter(map(len, rows))
         fields, agreeing = max(counts.items(), key=lambda item: item[1], default=(1, 0))
         if fields > 1:
-            scores[delimiter] = (agreeing / counts.total(), fields)
+            values = sum(is_value(field) for row in rows for field in row) / sum(map(len, rows))
+            scores[delimiter] = (agreeing / counts.total(), values, fields)
     return max(scores, key=lambda delimiter: scores[delimiter], default=",")
 
 
 def looks_like_header(row: Sequence[str]) -> bool:
-    """Tell whether a first row names columns: no number in it, no name twice, and some name at all."""
+    """Tell whether a first row names columns: no number or date in it, no name twice, and some name at all."""
     names = [field.strip() for field in row]
     given = [name for name in names if not is_missing(name)]
-    return bool(given) and not any(map(is_number, names)) and len(set(given)) == len(given)
+    return bool(given) and not any(map(_is_number_or_date, names)) and len(set(given)) == len(given)
+
+
+def is_value(field: str) -> bool:
+    """Tell whether a field can only be data: a number, a date, or a missing value."""
+    return is_missing(field) or _is_number_or_date(field)
+
+
+def _is_number_or_date(field: str) -> bool:
+    return is_number(field) or is_written_number(field) or as_time(field) is not None
 
 
 def column_names(row: Sequence[str], is_header: bool) -> tuple[str, ...]:

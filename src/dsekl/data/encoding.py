@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from . import saved_values as saved_value
 from .column_encodings import (
     AnyColumn,
+    CategoricalColumn,
     CategoricalLearner,
     NumericColumn,
     NumericLearner,
@@ -20,14 +22,19 @@ from .column_encodings import (
     column_from_dict,
     finite,
 )
-from .date_columns import DateLearner, as_time
+from .date_columns import DateLearner
+from .date_spelling import as_time, day_comes_first
 from .errors import quoted
 from .field_values import Numbers, is_missing, is_number, is_truth
 from .messages import Message
 from .table import Chunk
+from .target_statistics import statistic
 
 SAMPLE_ROWS, SAMPLE_CELLS = 2**14, 2**24
 """Rows from which medians are taken, fewer for many columns: all of a smaller table, random ones of a larger."""
+
+MOST_LOOKED_AT = 1_000
+"""Different texts of a column, of which dates must be more than half for it to be one of dates."""
 
 NOT_NUMERIC_ADVICE = ", but most of the column is; correct it, or encode the column as categories with {categorical}"
 
@@ -63,6 +70,42 @@ class TableEncoder:
         """The group of each feature: features of one group share a weight."""
         return _numbered([(place, group) for place, column in enumerate(self.columns) for group in column.groups])
 
+    @property
+    def statistics(self) -> NDArray[np.bool_]:
+        """Tell for each feature whether it is a statistic of the targets."""
+        means = [
+            [False] * (len(column.features) - n) + [True] * n
+            for column in self.columns
+            for n in [column.n_means if isinstance(column, CategoricalColumn) else 0]
+        ]
+        return np.array([flag for of_column in means for flag in of_column], dtype=bool)
+
+    def with_statistics(
+        self, chunk: Chunk, encoded: Numbers, targets: Numbers, weights: Numbers, rng: np.random.Generator
+    ) -> tuple[TableEncoder, Numbers]:
+        """Return the encoder with statistics of the targets for categories of many levels, and the training rows."""
+        columns: list[AnyColumn] = []
+        blocks, start = [], 0
+        for column in self.columns:
+            stop = start + len(column.features)
+            blocks.append(encoded[:, start:stop])
+            start = stop
+            found = None
+            if isinstance(column, CategoricalColumn):
+                found = statistic(chunk.text(column.name), targets, weights, rng)
+                if found is not None:
+                    column = replace(column, statistic=found[0])
+                    blocks.append(found[1])
+            columns.append(column)
+        if len(blocks) == len(columns):
+            return self, encoded
+        return TableEncoder(columns, self.left_out), np.hstack(blocks)
+
+    def surprises(self, unknown: Mapping[str, int]) -> list[Message]:
+        """Return notes on rows that ``encode`` has counted."""
+        words = {column.name: column.surprise for column in self.columns}
+        return [Message(f"column {quoted(name)}: {count} rows with {words[name]}") for name, count in unknown.items()]
+
     def per_column(self, shares: Numbers) -> Numbers:
         """Return the sum over the features of each column."""
         sizes = [len(column.features) for column in self.columns]
@@ -72,10 +115,14 @@ class TableEncoder:
         """Return the name of a column of the encoded rows."""
         return self.features[place]
 
+    def column(self, place: int) -> str:
+        """Return the name of a column in use."""
+        return self.columns[place].name
+
     def encode(self, chunk: Chunk, unknown: Counter[str] | None = None) -> Numbers:
         """Return the rows as numbers, (n_rows, n_features).
 
-        ``unknown`` counts, for each categorical column, rows whose category the training rows did not have.
+        ``unknown`` counts, for each column, rows with a category or a gap that the training rows did not have.
         """
         out = np.zeros((chunk.n_rows, self.n_features))
         start = 0
@@ -109,20 +156,20 @@ class TableEncoder:
 class EncoderLearner:
     """Learns an encoder from chunks.
 
-    ``categorical`` are the categorical columns among ``names``, ``dates`` those of times, and ``ordered`` has the
-    levels of ordered categories; all others are numbers.
+    ``categorical`` are the categorical columns among ``names``, ``dates`` those of times and whether their day comes
+    first, and ``ordered`` has the levels of ordered categories; all others are numbers.
     """
 
     def __init__(
         self, names: Iterable[str], categorical: Collection[str], rng: np.random.Generator,
-        dates: Collection[str] = (), ordered: Mapping[str, list[str]] | None = None,
+        dates: Mapping[str, bool] | None = None, ordered: Mapping[str, list[str]] | None = None,
     ) -> None:  # fmt: skip
-        levels = ordered or {}
+        levels, times = ordered or {}, dates or {}
         self._learners: list[CategoricalLearner | NumericLearner | OrderedLearner | DateLearner] = [
             CategoricalLearner(name)
             if name in categorical
-            else DateLearner(name)
-            if name in dates
+            else DateLearner(name, times[name])
+            if name in times
             else OrderedLearner(name, levels[name])
             if name in levels
             else NumericLearner(name)
@@ -180,14 +227,35 @@ def _numbered(keys: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
     return np.array([numbers[key] for key in keys], dtype=np.intp)
 
 
-def date_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
-    """Return the columns of dates: those where more than half of the values in the first rows are."""
-    dates = set()
+def date_columns(
+    chunk: Chunk, names: Iterable[str], day_first: bool | None = None
+) -> tuple[dict[str, bool], list[Message]]:
+    """Return the columns of dates and whether the day comes first in them, with notes where that is anybody's guess.
+
+    They are those of times by their type, and of texts of which more than half, in the first rows, are dates.
+    """
+    dates: dict[str, bool] = {}
+    notes = []
     for name in names:
-        present = [field for field in chunk.column(name) if isinstance(field, str) and not is_missing(field)]
-        if present and 2 * sum(as_time(field) is not None for field in present) > len(present):
-            dates.add(name)
-    return frozenset(dates)
+        column = chunk.column(name)
+        if isinstance(column, np.ndarray):
+            if column.dtype.kind in "mM":
+                dates[name] = False
+            continue
+        present = [text for text in islice(dict.fromkeys(column), MOST_LOOKED_AT) if not is_missing(text)]
+        found = [text for text in present if as_time(text) is not None or as_time(text, day_first=True) is not None]
+        if not present or 2 * len(found) <= len(present):
+            continue
+        order = day_comes_first(found) if day_first is None else day_first
+        dates[name] = bool(order)
+        if order is None:
+            notes.append(
+                Message(
+                    f"column {quoted(name)}: {quoted(found[0].strip())} is read with the month first, as no row tells",
+                    "; if the day is, say so with {day_first}",
+                )
+            )
+    return dates, notes
 
 
 def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
@@ -201,7 +269,7 @@ def categorical_columns(chunk: Chunk, names: Iterable[str]) -> frozenset[str]:
         if isinstance(column, np.ndarray):
             continue
         present = {field: count for field, count in Counter(column).items() if not is_missing(field)}
-        numeric = sum(count for field, count in present.items() if is_number(field))
+        numeric = sum(count for field, count in present.items() if is_number(field, chunk.decimal))
         if present and 2 * numeric <= sum(present.values()) and not all(map(is_truth, present)):
             categorical.add(name)
     return frozenset(categorical)

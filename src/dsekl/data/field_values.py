@@ -9,10 +9,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .number_spelling import POINT, in_points
+
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64] | NDArray[np.uint64]
-Column = Numbers | Integers | Sequence[str]
-"""A column of some rows: numbers with NaN for missing values, integers to their last digit, or the file's fields."""
+Times = NDArray[np.datetime64] | NDArray[np.timedelta64]
+Column = Numbers | Integers | Times | Sequence[str]
+"""A column of some rows: numbers with NaN for missing values, integers to their last digit, times, or the file's
+fields."""
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 """Fields that stand for a missing value, in lower or upper case."""
@@ -34,31 +38,34 @@ def is_truth(field: str) -> bool:
     return field.strip().casefold() in TRUTHS
 
 
-def is_number(field: str) -> bool:
+def is_number(field: str, decimal: str = POINT) -> bool:
     """Tell whether a field is a number; a missing value is not."""
     try:
-        return not math.isnan(_number(field))
+        return not math.isnan(_number(field, decimal))
     except ValueError:
         return False
 
 
-def as_numbers(column: Column, error_for: Callable[[int, str], Exception]) -> Numbers:
+def as_numbers(column: Column, error_for: Callable[[int, str], Exception], decimal: str = POINT) -> Numbers:
     """Return a column as numbers, NaN for missing values.
 
     ``error_for(i, field)`` returns the error for a field that is not a number.
     """
     if isinstance(column, np.ndarray):
+        if column.dtype.kind in "mM":
+            raise error_for(0, as_text(column[:1])[0] or "a date")
         return column.astype(np.float64, copy=False)
     try:
         # Python's own function for all of them, as a call of ours for each would take as long again.
-        if not any("_" in field for field in column):
-            return np.fromiter(map(float, column), np.float64, len(column))
+        if decimal == POINT and "_" not in "".join(column):
+            present = (math.nan if field in MISSING else field for field in column)
+            return np.fromiter(map(float, present), np.float64, len(column))
     except ValueError:
         pass
     numbers = np.empty(len(column))
     for i, field in enumerate(column):
         try:
-            numbers[i] = _number(field)
+            numbers[i] = _number(field, decimal)
         except ValueError:
             truth = TRUTHS.get(field.strip().casefold())
             if truth is None and not is_missing(field):
@@ -75,6 +82,9 @@ def as_text(column: Column) -> list[str | None]:
         return [texts[field] for field in column]
     if column.dtype.kind == "f":
         return [None if math.isnan(value) else number_as_text(value) for value in column.tolist()]
+    if column.dtype.kind in "mM":
+        spelled = zip(column.astype(str).tolist(), np.isnat(column).tolist(), strict=True)
+        return [None if absent else text for text, absent in spelled]
     return [str(value) for value in column.tolist()]
 
 
@@ -83,8 +93,9 @@ def number_as_text(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def number_label(field: str) -> str:
+def number_label(field: str, decimal: str = POINT) -> str:
     """Return the label that a number stands for: 3, +3 and 3.0 are one; integers keep all of their digits."""
+    field = in_points(field, decimal)
     whole = _WHOLE.fullmatch(field)
     if whole is None:
         return number_as_text(_number(field))
@@ -96,8 +107,11 @@ def is_padded(field: str) -> bool:
     return _PADDED.match(field) is not None
 
 
-def _number(field: str) -> float:
+def _number(field: str, decimal: str = POINT) -> float:
     """Return a field as a number; 2020_01 is none, though Python's programs may be written so."""
     if "_" in field:
         raise ValueError(field)
-    return float(field)
+    try:
+        return float(field if decimal == POINT else in_points(field, decimal))
+    except ValueError:
+        return float(in_points(field, decimal))

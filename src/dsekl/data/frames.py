@@ -66,9 +66,16 @@ class FrameTable:
             return Kind.CATEGORY
         if kind == narwhals.Object:
             return self._kind_of_objects(name)
+        named = getattr(self._frame[name].to_native(), "dtype", kind)
         raise DataFileError(
-            "X", f"has the type {kind}, which is neither numbers, texts nor dates; convert it, or leave it out", name
+            "X", f"has the type {named}, which is neither numbers, texts nor dates; convert it, or leave it out", name
         )
+
+    def is_text(self, name: str) -> bool:
+        """Tell whether a column is one of texts by its type, and not of categories."""
+        import narwhals
+
+        return self._frame.schema[name] in (narwhals.String, narwhals.Object)
 
     def levels(self, name: str) -> list[str]:
         """Return the levels of an ordered category, the lowest first."""
@@ -131,6 +138,10 @@ class ArrayFrame:
         """Return what a column is: numbers."""
         return Kind.NUMBER
 
+    def is_text(self, name: str) -> bool:
+        """Tell that no column is one of texts."""
+        return False
+
     def levels(self, name: str) -> list[str]:
         """Return nothing: no column of an array is ordered."""
         return []
@@ -166,8 +177,16 @@ def _texts(values: Sequence[Any]) -> list[str]:
     texts: dict[Any, str] = {None: ""}
     for value in values:
         if value not in texts:
-            texts[value] = "" if value != value else _text(value)
+            texts[value] = "" if _is_absent(value) else _text(value)
     return [texts[value] for value in values]
+
+
+def _is_absent(value: Any) -> bool:
+    """Tell whether a value is NaN, NaT or pandas' NA, which does not say whether it is itself."""
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-PARAMETERS = ("target", "task", "categorical", "numeric", "ignore", "max_categories", "header", "delimiter", "dtype")
+PARAMETERS = (
+    "target", "task", "categorical", "numeric", "ignore", "max_categories", "header", "delimiter", "decimal",
+    "day_first", "dtype",
+)  # fmt: skip
 """What an advice may name."""
 
 

@@ -23,7 +23,7 @@ LARGEST_EXACT = 2**53
 
 
 class ParquetTable:
-    """A Parquet file: numbers and booleans are numeric, strings and dictionaries of strings are categories."""
+    """A Parquet file: numbers and booleans are numeric, strings and their dictionaries categories, times are times."""
 
     has_header = True
 
@@ -88,7 +88,7 @@ def _column(path: Path, columns: dict[str, pyarrow.Array], name: str) -> Column:
 
 
 def _values(column: pyarrow.Array) -> Column | None:
-    """Return the values of a column, None for a type that is neither numbers nor strings."""
+    """Return the values of a column, None for a type that is neither numbers, strings nor times."""
     from pyarrow import compute, types
 
     kind = column.type
@@ -106,6 +106,19 @@ def _values(column: pyarrow.Array) -> Column | None:
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         numbers = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
         return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return _times(column)
+
+
+def _times(column: pyarrow.Array) -> Column | None:
+    """Return dates, times and durations, in UTC where they have a zone; None for any other type."""
+    from pyarrow import compute, types
+
+    kind = column.type
+    if types.is_time(kind):
+        day = compute.cast(compute.cast(column, "time64[us]"), "int64")
+        return np.asarray(compute.cast(day, "duration[us]").to_numpy(zero_copy_only=False))
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
     return None
 
 

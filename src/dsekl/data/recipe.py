@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,10 +22,11 @@ from .errors import DataFileError, quoted
 from .field_values import Column, is_missing, is_truth
 from .layout import Layout, find_column
 from .messages import Message
+from .number_spelling import COMMA, POINT
 from .sparse_encoding import SparseEncoder, SparseLearner
 from .svmlight import SparseTable
 from .table import Chunk, Features, ProgressHook, SparseChunk, Table, no_progress
-from .target import CLASSIFICATION, REGRESSION, Target, TargetLearner
+from .target import CLASSIFICATION, REGRESSION, Target, TargetLearner, TaskChoice, takes_classes
 
 VERSION = 1
 SPARSE_TARGET = "label"
@@ -42,6 +43,7 @@ class Options:
     ignore : columns to leave out
     scale : standardise numeric columns
     max_categories : categories of a column that have a feature each, the most frequent ones
+    day_first : whether 3/4/2024 is in April; None infers it from the column
     seed : chooses the rows of which medians are taken
     """
 
@@ -52,6 +54,7 @@ class Options:
     ignore: Collection[str] = ()
     scale: bool = False
     max_categories: int = 100
+    day_first: bool | None = None
     seed: int = 0
 
 
@@ -65,13 +68,14 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How rows become X and y; ``n_rows`` is the number of training rows."""
+    """How rows become X and y; ``n_rows`` is the number of training rows, ``decimal`` the mark of their numbers."""
 
     encoder: TableEncoder | SparseEncoder
     target: Target
     layout: Layout | None
     n_rows: int
     notes: list[Message] = field(default_factory=list)
+    decimal: str = POINT
 
     def encoded(
         self, table: Table | SparseTable, with_target: bool, notes: list[Message] | None = None,
@@ -98,17 +102,16 @@ class Recipe:
             return
         assert self.layout is not None
         needed = [*self.encoder.names, *([self.target.name] if with_target else [])]
+        if isinstance(table, DelimitedTable):
+            table.assume_decimal(self.decimal)
         found, unused = self.layout.match(table, needed)
         notes += unused
         text = self.encoder.categorical | ({self.target.name} if self.target.classes and with_target else set())
         unknown: Counter[str] = Counter()
         for raw in progress(table.chunks(frozenset(keep) | {found[name] for name in text}), total):
-            chunk = Chunk(raw.n_rows, partial(_renamed, raw, found), raw.where)
+            chunk = replace(raw, column=partial(_renamed, raw, found))
             yield Rows(raw, chunk, self.encoder.encode(chunk, unknown))
-        notes += [
-            Message(f"column {quoted(name)}: {count} rows with an unknown category, encoded as zeros")
-            for name, count in unknown.items()
-        ]
+        notes += self.encoder.surprises(unknown)
 
     def y(self, chunk: Chunk | SparseChunk) -> NDArray[Any]:
         """Return the targets of rows: codes of the classes, or numbers."""
@@ -154,6 +157,7 @@ class Recipe:
             "target": self.target.to_dict(),
             "layout": None if self.layout is None else self.layout.to_dict(),
             "n_rows": self.n_rows,
+            **({} if self.decimal == POINT else {"decimal": self.decimal}),
         }
 
     @classmethod
@@ -169,7 +173,10 @@ class Recipe:
     @classmethod
     def _checked(cls, saved: object) -> Recipe:
         names = {"version", "kind", "encoder", "target", "layout", "n_rows"}
-        entries = saved_value.entries(saved, "table", names)
+        entries = saved_value.entries(saved, "table", names, {"decimal"})
+        decimal = entries.get("decimal", POINT)
+        if decimal not in (POINT, COMMA):
+            raise ValueError("decimal is neither a point nor a comma")
         saved_value.integer(entries["version"], "version", VERSION, VERSION)
         n_rows = saved_value.integer(entries["n_rows"], "n_rows", 1, MOST_ROWS)
         target = Target.from_dict(entries["target"])
@@ -182,7 +189,7 @@ class Recipe:
         encoder, layout = TableEncoder.from_dict(entries["encoder"]), Layout.from_dict(entries["layout"])
         if target.name != layout.target or target.name in encoder.names or not set(encoder.names) <= set(layout.names):
             raise ValueError("target, encoder and layout are of different tables")
-        return cls(encoder, target, layout, n_rows)
+        return cls(encoder, target, layout, n_rows, decimal=decimal)
 
     def _encoded_sparse(
         self, table: Table | SparseTable, notes: list[Message], progress: ProgressHook, total: int | None
@@ -198,14 +205,17 @@ class Recipe:
             notes.append(Message(f"{table.path}: {unknown} entries with an unknown index, ignored"))
 
 
-def learn(table: Table | SparseTable, options: Options, progress: ProgressHook = no_progress) -> Recipe:
-    """Read the training file once and return the recipe."""
+def learn(
+    table: Table | SparseTable, options: Options, progress: ProgressHook = no_progress,
+    choose: TaskChoice = takes_classes,
+) -> Recipe:  # fmt: skip
+    """Read the training file once and return the recipe; ``choose`` tells what few integers as a target are."""
     if isinstance(table, SparseTable):
-        return _learn_sparse(table, options, progress)
-    return _learn_table(table, options, progress)
+        return _learn_sparse(table, options, progress, choose)
+    return _learn_table(table, options, progress, choose)
 
 
-def _learn_table(table: Table, options: Options, progress: ProgressHook) -> Recipe:
+def _learn_table(table: Table, options: Options, progress: ProgressHook, choose: TaskChoice) -> Recipe:
     wanted = options.target or ("y" if table.names[-1] == "y" and not table.has_header else None)
     if wanted is None:
         raise DataFileError(
@@ -218,33 +228,43 @@ def _learn_table(table: Table, options: Options, progress: ProgressHook) -> Reci
     first = next(table.chunks(frozenset(table.names)), None)
     if first is None:
         raise DataFileError(table.path, "has no rows")
-    dates = date_columns(first, categorical_columns(first, names))
-    categorical = categorical_columns(first, names) - dates
+    forced = {find_column(table, name) for name in (*options.categorical, *options.numeric)}
+    dates, date_notes = date_columns(first, [name for name in names if name not in forced], options.day_first)
+    categorical = categorical_columns(first, names) - dates.keys()
     categorical |= {find_column(table, name) for name in options.categorical} & set(names)
     categorical -= {find_column(table, name) for name in options.numeric}
     target_is_text = bool(categorical_columns(first, [target])) or _is_truth(first, target)
     if options.task == CLASSIFICATION:
         target_is_text = target_is_text or not _is_numeric(first, target)
-    dates -= categorical
     learner = EncoderLearner(names, categorical, np.random.default_rng(options.seed), dates)
     targets = TargetLearner(target, options.task, target_is_text and options.task != REGRESSION)
     n_rows = 0
-    for chunk in progress(table.chunks(categorical | dates | {target}), None):
+    for chunk in progress(table.chunks(categorical | dates.keys() | {target}), None):
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows
     encoder, notes = learner.learned(options.scale, options.max_categories)
-    if isinstance(table, DelimitedTable) and table.doubts_header:
-        first_line = Message(f"{table.path}: line 1 is read as data, not as a header", "; override with {header}")
-        notes.insert(0, first_line)
+    notes = [*_notes_on_csv(table), *date_notes, *notes]
     if not encoder.columns:
         reasons = "; ".join(note.text for note in notes[:10])
         raise DataFileError(table.path, f"no column is left to learn from beside {quoted(target)}; {reasons}")
     layout = Layout(list(table.names), table.has_header, target)
-    return Recipe(encoder, targets.learned(table.path), layout, n_rows, notes)
+    decimal = table.decimal if isinstance(table, DelimitedTable) else POINT
+    return Recipe(encoder, targets.learned(table.path, choose), layout, n_rows, notes, decimal)
 
 
-def _learn_sparse(table: SparseTable, options: Options, progress: ProgressHook) -> Recipe:
+def _notes_on_csv(table: Table) -> list[Message]:
+    """Return what was inferred of how a file is written, where it might have been otherwise."""
+    notes = []
+    if isinstance(table, DelimitedTable) and table.doubts_header:
+        notes.append(Message(f"{table.path}: line 1 is read as data, not as a header", "; override with {header}"))
+    if isinstance(table, DelimitedTable) and (table.decimal == COMMA or table.doubts_decimal):
+        reading = "decimals: 1,500 is one and a half" if table.decimal == COMMA else "thousands: 1,500 is 1500"
+        notes.append(Message(f"{table.path}: commas in numbers are read as {reading}", "; override with {decimal}"))
+    return notes
+
+
+def _learn_sparse(table: SparseTable, options: Options, progress: ProgressHook, choose: TaskChoice) -> Recipe:
     if options.target not in (None, SPARSE_TARGET) or options.ignore or options.categorical or options.numeric:
         raise DataFileError(
             table.path, "is an SVMlight file: its lines begin with the target and it has no named columns",
@@ -257,7 +277,7 @@ def _learn_sparse(table: SparseTable, options: Options, progress: ProgressHook) 
         learner.observe(chunk)
         targets.observe(chunk)
         n_rows += chunk.n_rows
-    return Recipe(learner.learned(), targets.learned(table.path), None, n_rows)
+    return Recipe(learner.learned(), targets.learned(table.path, choose), None, n_rows)
 
 
 def _renamed(chunk: Chunk, names: dict[str, str], name: str) -> Column:

@@ -10,11 +10,11 @@ from collections.abc import Set
 from typing import Any
 
 
-def entries(value: object, place: str, names: Set[str]) -> dict[str, Any]:
-    """Return an object that has just these names."""
+def entries(value: object, place: str, names: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
+    """Return an object that has just these names, and perhaps some of the ``optional``."""
     if not isinstance(value, dict):
         raise ValueError(f"{place} is no object")
-    if value.keys() != names:
+    if value.keys() - optional != names:
         raise ValueError(f"{place} has other names than {', '.join(sorted(names))}")
     return value
 

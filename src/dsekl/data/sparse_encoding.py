@@ -41,6 +41,10 @@ class SparseEncoder:
         """Return the name of a column of the encoded rows."""
         return str(self.first + place)
 
+    def column(self, place: int) -> str:
+        """Return the name of a column in use: each is a feature."""
+        return self.feature(place)
+
     def encode(self, chunk: SparseChunk) -> Features:
         """Return the rows as CSR, or dense; unknown indices are ignored."""
         matrix = chunk.matrix.astype(np.float64)

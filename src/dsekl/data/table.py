@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from .errors import DataFileError, quoted
 from .field_values import Column, Numbers, as_numbers, as_text
+from .number_spelling import POINT
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -55,11 +56,12 @@ def row_place(path: Path, first_row: int, i: int) -> str:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive rows of a file. ``where(i)`` names the place of the i-th."""
+    """Consecutive rows of a file. ``where(i)`` names the place of the i-th; ``decimal`` is the mark of its numbers."""
 
     n_rows: int
     column: Callable[[str], Column]
     where: Callable[[int], str]
+    decimal: str = POINT
 
     def numbers(self, name: str, advice: str = "") -> Numbers:
         """Return a column as numbers, NaN for missing values; ``advice`` ends the error of other fields."""
@@ -67,7 +69,7 @@ class Chunk:
         def error_for(i: int, field: str) -> DataFileError:
             return self.error(i, name, f"{quoted(field.strip())} is not a number", advice)
 
-        return as_numbers(self.column(name), error_for)
+        return as_numbers(self.column(name), error_for, self.decimal)
 
     def text(self, name: str) -> list[str | None]:
         """Return a column as text, None for missing values."""
@@ -85,6 +87,7 @@ class SparseChunk:
     labels: Sequence[str]
     matrix: sparse.csr_matrix
     where: Callable[[int], str]
+    decimal: str = POINT
 
     @property
     def n_rows(self) -> int:

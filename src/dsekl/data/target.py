@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from . import saved_values as saved_value
 from .errors import DataFileError, quoted
 from .field_values import Column, Numbers, as_numbers, as_text, is_number, is_padded, number_label
+from .number_spelling import POINT
 from .table import Chunk, SparseChunk
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -33,6 +34,14 @@ INTEGERS = np.iinfo(np.int64)
 """Labels that are integers in this range are integers to estimators; all others are text."""
 
 Label = str | int
+
+TaskChoice = Callable[[str, Sequence[Label]], str]
+"""Decides what a column of so many integers is: its name and its values in, a task out."""
+
+
+def takes_classes(name: str, values: Sequence[Label]) -> str:
+    """Take few integers for classes."""
+    return CLASSIFICATION
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class Target:
             _present_numbers(chunk, self.name)
         fields = _present_text(chunk, self.name)
         codes = {
-            field: places.get(field if self.is_text else number_label(field), UNKNOWN)
+            field: places.get(field if self.is_text else number_label(field, chunk.decimal), UNKNOWN)
             for field in dict.fromkeys(fields)
         }
         return np.array([codes[field] for field in fields], dtype=np.int32)
@@ -97,21 +106,25 @@ class TargetLearner:
     def __init__(self, name: str, task: str | None, is_text: bool) -> None:
         self._name, self._task, self._is_text = name, task, is_text
         self._fields: set[str] = set()
+        self._decimal = POINT
 
     def observe(self, chunk: Chunk | SparseChunk) -> None:
         """Take in more rows."""
+        self._decimal = chunk.decimal
         if not self._is_text:
             _present_numbers(chunk, self._name)
         if len(self._fields) <= MOST_CLASSES:
             self._fields.update(_present_text(chunk, self._name))
 
-    def learned(self, where: object) -> Target:
-        """Return the target of the table at ``where``."""
+    def learned(self, where: object, choose: TaskChoice = takes_classes) -> Target:
+        """Return the target of the table at ``where``; of more than two integers, ``choose`` tells what they are."""
         as_written = self._is_text or any(map(is_padded, self._fields))
-        labels = set() if self._is_text else set(map(number_label, self._fields))
+        labels = set() if self._is_text else {number_label(field, self._decimal) for field in self._fields}
         whole = not self._is_text and all(label.removeprefix("-").isdigit() for label in labels)
         few = len(labels) <= MOST_INFERRED_CLASSES
         task = self._task or (CLASSIFICATION if self._is_text or (whole and few) else REGRESSION)
+        if self._task is None and whole and not as_written and 2 < len(labels) <= MOST_INFERRED_CLASSES:
+            task = choose(self._name, _classes(labels, whole))
         if task == REGRESSION:
             return Target(self._name, [])
         if len(self._fields) > MOST_CLASSES:
@@ -151,7 +164,7 @@ def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:
     def error_for(i: int, field: str) -> DataFileError:
         return DataFileError(chunk.where(i), f"{quoted(field.strip())} is not a number", name)
 
-    values = as_numbers(_column(chunk, name), error_for)
+    values = as_numbers(_column(chunk, name), error_for, chunk.decimal)
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
         if np.isnan(values[first]):

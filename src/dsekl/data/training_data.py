@@ -14,18 +14,19 @@ from .folder import read_folder
 from .recipe import Options, Recipe, learn
 from .replaced_folder import restore_folder
 from .table import Features, ProgressHook, no_progress
+from .target import TaskChoice, takes_classes
 
 
 def load_training(
     path: Path, options: Options, header: bool | None = None, delimiter: str | None = None,
-    progress: ProgressHook = no_progress,
+    decimal: str | None = None, progress: ProgressHook = no_progress, choose: TaskChoice = takes_classes,
 ) -> tuple[Recipe, Features, NDArray[Any]]:  # fmt: skip
     """Return the recipe, X (of a folder: mapped into memory) and y (codes of the classes, or numbers)."""
     if not path.exists():
         restore_folder(path)
     if not path.is_dir():
-        table = open_table(path, header, delimiter)
-        recipe = learn(table, options, progress)
+        table = open_table(path, header, delimiter, decimal)
+        recipe = learn(table, options, progress, choose)
         return recipe, *recipe.load(table, progress)
     recipe, X, y = read_folder(path)
     changed = replace(options, target=None if options.target == recipe.target.name else options.target, seed=0)

@@ -13,11 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from dsekl import losses
 from dsekl.calibration import Calibration
 from dsekl.models import Examples, Fitted
+from dsekl.models.machine import USUAL_LOSS
 from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import DecisionMixin, wrong
+from .labels import DecisionMixin, log_losses, wrong
 from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 
@@ -35,7 +36,10 @@ def _knows_probabilities(estimator: DSEKLClassifier) -> bool:
     return True
 
 
-@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT))
+OBJECTIVE = Parameter("decisions", Role.TERMS, [StrOptions({"decisions", "probabilities"})])
+
+
+@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT, objective=OBJECTIVE))
 class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
@@ -70,6 +74,13 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
         What f is expanded in: all points, a random few, or random Fourier features.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
+    objective : {"decisions", "probabilities"}, default="decisions"
+        What held-out rows choose by, where anything is left to be chosen: the share of wrong decisions, or the log
+        loss, for rankings and probabilities. The usual loss is then "logistic", unless held-out rows find another
+        clearly better.
+    strict : bool, default=False
+        Take numbers only, as most of scikit-learn's estimators do: no texts, dates, categories or missing values, at
+        fit or at predict.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns of X that are categories: those of a frame whose type is category or text, or names, places or a mask
         of columns. None takes all columns for numbers.
@@ -167,6 +178,9 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     encoder_ : dsekl.data.encoding.TableEncoder
         How the columns became numbers (frames and arrays that needed it only). ``feature_importances_`` are those of
         the columns, and ``gamma_`` that of ``encoder_.features``.
+    medians_ : array of shape (n_features,)
+        What stands in for missing values in new rows, with a warning, where training rows had none (dense rows of
+        numbers without an ``encoder_`` only).
     calibration_ : dsekl.calibration.Calibration
         How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, their ``log_loss``.
     validation_rows_ : array of shape (n_held_out,)
@@ -185,6 +199,12 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     """
 
     _decides = True
+
+    @property
+    def _usual_loss(self) -> str:  # type: ignore[override]
+        """What "auto" is where nothing chooses another loss."""
+        hard = not isinstance(self.C, str) and np.isinf(self.C)
+        return "logistic" if self.objective == "probabilities" and not hard else USUAL_LOSS
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -215,7 +235,8 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
             weights = weights * inputs.class_weights(self.class_weight, self.classes_, labels[counted])[codes]
             if (np.bincount(codes, weights) > 0).sum() < 2:
                 raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
-        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, wrong, codes)
+        errors = log_losses if self.objective == "probabilities" else wrong
+        examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, errors, codes)
         self._train(loss, examples, labels, sample_weight)
         return self
 

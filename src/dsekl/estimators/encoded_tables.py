@@ -6,7 +6,9 @@ What needs no encoding, numbers without gaps, is left to scikit-learn's own chec
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,17 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from dsekl.data import saved_values as saved_value
-from dsekl.data.encoding import EncoderLearner, TableEncoder
+from dsekl.data.column_encodings import NumericColumn
+from dsekl.data.date_columns import DateColumn
+from dsekl.data.encoding import MOST_LOOKED_AT, EncoderLearner, TableEncoder, date_columns
 from dsekl.data.errors import DataFileError
 from dsekl.data.frames import ArrayFrame, FrameTable, Kind, is_frame, kinds
 from dsekl.data.layout import Layout
+from dsekl.data.number_spelling import mark_of
 from dsekl.data.recipe import Recipe
 from dsekl.data.target import Target
+from dsekl.data.target_statistics import means_of
+from dsekl.metric import FEWEST_ROWS
 from dsekl.rows import mapping_of
 
 FROM_TYPES = "from_dtype"
@@ -35,6 +42,8 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
     """Return training rows as numbers and give the estimator their encoder; None where X needs none."""
     for name in ("encoder_", "feature_names_in_"):
         vars(estimator).pop(name, None)
+    if estimator.strict:
+        return None
     plain = isinstance(estimator.categorical_features, str) and not is_frame(X) and not _may_have_gaps(X)
     table = None if plain else _table(X)
     if table is None:
@@ -48,7 +57,10 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         raise ValueError(f"X has {table.n_rows} rows; give at least two")
     of_kind = {kind: [name for name in table.names if found[name] is kind] for kind in Kind}
     levels = {name: table.levels(name) for name in of_kind[Kind.ORDERED]}
-    learner = EncoderLearner(table.names, of_kind[Kind.CATEGORY], np.random.default_rng(0), of_kind[Kind.DATE], levels)
+    spelled = _dates_in_texts(table, [name for name in of_kind[Kind.CATEGORY] if name not in (categorical or ())])
+    dates = spelled | dict.fromkeys(of_kind[Kind.DATE], False)
+    categories = [name for name in of_kind[Kind.CATEGORY] if name not in dates]
+    learner = EncoderLearner(table.names, categories, np.random.default_rng(0), dates, levels)
     learner.observe(chunk)
     encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES)
     if not encoder.columns:
@@ -58,6 +70,39 @@ def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         warnings.warn(f"left out of X: {_listed(surprising)}", UserWarning, stacklevel=4)
     attach(estimator, encoder, table.names if table.has_header else None)
     return encoder.encode(chunk)
+
+
+def with_statistics(
+    estimator: BaseEstimator, X: Any, known: NDArray[np.float64], targets: NDArray[Any], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return encoded training rows with statistics of their targets, for the search for gamma to use or to drop."""
+    means = means_of(targets, estimator._decides)
+    table = _table(X)
+    if means is None or table is None or not estimator._learns_gamma or len(known) < FEWEST_ROWS:
+        return known
+    seed = estimator.random_state if isinstance(estimator.random_state, int | np.integer) else 0
+    rng = np.random.default_rng([int(seed), 19])
+    estimator.encoder_, known = estimator.encoder_.with_statistics(table.chunk(), known, means, weights, rng)
+    return known
+
+
+def _dates_in_texts(table: Table, names: Sequence[str]) -> dict[str, bool]:
+    """Return columns of texts that are dates, and whether their day comes first; warn of those that are numbers."""
+    texts, chunk = [name for name in names if table.is_text(name)], table.chunk()
+    dates, notes = date_columns(chunk, texts)
+    for note in notes:
+        warnings.warn(f"{note.text}; give dates as dates, e.g. with pandas.to_datetime", UserWarning, stacklevel=5)
+    for name in texts:
+        fields = [field for field in islice(dict.fromkeys(chunk.column(name)), MOST_LOOKED_AT) if field]
+        commas = [field for field in fields if mark_of(field) is not None]
+        if 2 * len(commas) > len(fields):
+            warnings.warn(
+                f"column {name!r} has numbers as texts, such as {commas[0]!r}, and is taken for categories; make "
+                "numbers of them, e.g. with decimal=',' or thousands=',' of pandas.read_csv",
+                UserWarning,
+                stacklevel=5,
+            )
+    return dates
 
 
 def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
@@ -84,7 +129,12 @@ def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
         table = ArrayFrame(values, names)
     if table.n_rows == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    return encoder.encode(table.chunk())
+    unknown: Counter[str] = Counter()
+    found = encoder.encode(table.chunk(), unknown)
+    numbers = {column.name for column in encoder.columns if isinstance(column, NumericColumn | DateColumn)}
+    for note in encoder.surprises({name: count for name, count in unknown.items() if name in numbers}):
+        warnings.warn(str(note), UserWarning, stacklevel=4)
+    return found
 
 
 def to_dict(estimator: BaseEstimator) -> dict[str, Any]:

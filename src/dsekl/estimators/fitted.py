@@ -44,6 +44,7 @@ ATTRIBUTES: dict[str, Any] = {
     "loss_": Literal["hinge", "squared_hinge", "logistic"],
     "scale_": Literal["raw", "squashed", "ranked"],
     "feature_importances_": Weights,
+    "medians_": Annotated[Floats, Form(("features",))],
     "support_": Annotated[Places, Form(("terms",), "intp", least=0)],
     "n_support_": Annotated[Places, Form(("classes",), "intp", least=0)],
     "validation_rows_": Annotated[Places, Form(("any",), "intp", least=0)],

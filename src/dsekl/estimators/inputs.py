@@ -42,7 +42,7 @@ from dsekl.rows import (
     store,
 )
 
-from . import encoded_tables
+from . import encoded_tables, gaps
 from .misleading import refuse_misleading
 
 FLOATS = (np.float64, np.float32)
@@ -73,6 +73,7 @@ def training_data(
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
     refuse_misleading(X=X, y=y, sample_weight=sample_weight)
     rows: Rows
+    known = None
     if kernel.pairwise is Pairwise.OBJECTS:
         _check_feature_names(estimator, X, reset=True)
         if _num_samples(X) == 0:
@@ -89,9 +90,14 @@ def training_data(
             _numbers(estimator, kernel, X, ensure_min_samples=2) if known is None else _encoded(kernel, known)
         )
         _refuse_tiny(numbers)
+        if known is None and isinstance(numbers, ArrayRows) and not estimator.strict:
+            estimator.medians_ = gaps.medians(numbers)
     targets = as_targets(y)
     check_consistent_length(_counted(rows), targets)
-    return rows, targets, _row_weights(sample_weight, rows)
+    weights = _row_weights(sample_weight, rows)
+    if known is not None:
+        rows = _encoded(kernel, encoded_tables.with_statistics(estimator, X, known, targets, weights))
+    return rows, targets, weights
 
 
 def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
@@ -245,8 +251,12 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
         rows = _stored(estimator, X, **checks)
     else:
         _refuse_times(X, "X")
+        medians = vars(estimator).get("medians_")
         with _named("X"):
-            values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks)
+            some_gaps = dict(ensure_all_finite="allow-nan") if medians is not None else {}
+            values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks, **some_gaps)
+        if medians is not None:
+            values = gaps.filled(values, medians, estimator.get_feature_names_out)
         rows = CsrRows(values) if sparse.issparse(values) else ArrayRows(values)
     if kernel.pairwise is Pairwise.CHI_SQUARED:
         _refuse_negative(rows)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from dsekl import expansions, kernels, solvers
 from dsekl.data.encoding import TableEncoder
@@ -25,7 +25,7 @@ from dsekl.models.compaction import compact
 from dsekl.models.machine import MEGABYTE, USUAL_KERNEL, USUAL_LOSS
 from dsekl.models.savable import text_of
 from dsekl.rows import digest
-from dsekl.runs import Run, Stopping, resume
+from dsekl.runs import Run, Settled, Stopping, resume
 from dsekl.runs.checkpoint import Checkpoint
 from dsekl.runs.identity import Identity
 from dsekl.runs.role import Role
@@ -54,6 +54,7 @@ OF_ONE_FIT = (
     "compaction_",
     "validation_rows_",
     "_late",
+    "_settled",
     "_importances_of_features",
 )
 """Attributes that a fit may or may not have, so that those of an earlier one must go."""
@@ -69,12 +70,22 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     _groups: NDArray[np.intp] | None = None
     """Features that share a weight, where rows come encoded from the command line."""
 
+    _usual_loss: str = USUAL_LOSS
+    """What "auto" is where nothing chooses another loss."""
+
+    _settled_before: Settled | None = None
+    """What a fit need not search for, where the command line has it from a fit of most of the rows."""
+
+    _keeps_settled: bool = False
+    """Whether a fit keeps what it has settled, for a fit of all the rows."""
+
     _run: Run
     _fitted_with: dict[str, Any]
     model_: Model
     dual_coef_: Floats
     compaction_: dict[str, Any]
     _late: Late[Any]
+    _settled: Settled
 
     def _train(
         self,
@@ -130,6 +141,17 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         """Whether the solver is dual ascent."""
         return isinstance(solvers.resolve(self.solver), solvers.DualAscent)
 
+    @property
+    def _learns_gamma(self) -> bool:
+        """Whether a fit to many dense rows learns gamma, and goes on from no other."""
+        rule = self.gamma if isinstance(self.gamma, str) else None
+        learnable = self._kernel.pairwise.is_distance and self._exact and not self.warm_start
+        return (
+            learnable
+            and rule in ("auto", "learn")
+            and isinstance(expansions.resolve(self.expansion), expansions.Empirical)
+        )
+
     def _machine(self, loss: Loss | None, unit: Unit) -> Machine:
         encoder: TableEncoder | None = vars(self).get("encoder_")
         return Machine(
@@ -146,6 +168,8 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             None if isinstance(self.trend, str) else bool(self.trend),
             vars(self).get("feature_names_in_") if encoder is None else np.array(encoder.features, dtype=object),
             self._groups if encoder is None else encoder.groups,
+            None if encoder is None else encoder.statistics,
+            self._usual_loss,
         )
 
     def _intercept_of(self, asked: bool | str) -> bool | None:
@@ -167,6 +191,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         if run is None:
             # One number decides on all that is random in a fit.
             run = Run(int(check_random_state(self.random_state).randint(2**31 - 1)), identity=identity)
+            run.settled = self._settled_before
         # While steps are under way the last state is not whole; a fit that fails leaves none to go on from.
         self.__dict__.pop("_run", None)
         run.shape, run.solver = shape, solver
@@ -213,7 +238,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
     def _attributes(self, fitted: Fitted, size: Floats) -> dict[str, Any]:
         """Return the attributes of a fitted estimator, whose targets were fitted in units of ``size``."""
         settled = fitted.settled
-        used = (settled.loss or USUAL_LOSS) if self._chooses_loss else self.loss
+        used = (settled.loss or self._usual_loss) if self._chooses_loss else self.loss
         chosen_scale = "raw" if settled.scale is None else settled.scale
         optional = {
             "gamma_": settled.gamma,
@@ -237,7 +262,13 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
             "n_iter_": fitted.n_epochs,
             "stop_reason_": fitted.reason,
             "_late": self._found_late(fitted, used, size),
+            **({"_settled": settled} if self._keeps_settled else {}),
         }
+
+    def _all_settled(self) -> Settled:
+        """Return what a fit of some more rows need not find out again, predictions of unseen rows included."""
+        self._late, unseen = self._late.with_unseen(self.n_jobs)
+        return replace(self._settled, unseen=unseen)
 
     def _importances(self, of_features: Floats | None) -> dict[str, Any]:
         """Return the importances of the user's columns, and those of the features that these became."""
@@ -283,6 +314,18 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         check_is_fitted(self)
         rows = inputs.query_rows(self, self.model_.gram.kernel, X)
         return self.model_.evaluate(rows, Threads.of(self.n_jobs), self.memory_budget * MEGABYTE)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the names of the columns of X, in the order of ``feature_importances_``; x0, x1, ... without names.
+
+        They are the user's columns: the features that a column became are in ``encoder_.features``.
+
+        Parameters
+        ----------
+        input_features : names for columns that have none, or those that ``fit`` has seen
+        """
+        check_is_fitted(self, "n_features_in_")
+        return np.asarray(_check_feature_names_in(self, input_features), dtype=object)
 
     def compact(self, tolerance: float, X: inputs.MatrixLike | None = None) -> Self:
         """Return a model with fewer terms whose f differs by at most ``tolerance`` at the points it has kept.
@@ -348,7 +391,7 @@ class KernelEstimator(WithCallbacks, BaseEstimator):
         named = {"precomputed": Pairwise.PRECOMPUTED, "chi2": Pairwise.CHI_SQUARED}
         pairwise = named.get(kernel) if isinstance(kernel, str) else getattr(kernel, "pairwise", None)
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = pairwise is None or pairwise is not Pairwise.PRECOMPUTED
+        tags.input_tags.allow_nan = pairwise is not Pairwise.PRECOMPUTED and not self.strict
         tags.input_tags.pairwise = pairwise is Pairwise.PRECOMPUTED
         tags.input_tags.positive_only = pairwise is Pairwise.CHI_SQUARED
         return tags

@@ -8,8 +8,8 @@ then.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,14 @@ class Late(Generic[Found]):
         """Whether it is there, or takes no fits of many rows."""
         source = getattr(self._make, "source", None)
         return not isinstance(source, CrossFit) or len(source.examples) <= MANY_ROWS
+
+    def with_unseen(self, n_jobs: int | None) -> tuple[Late[Found], Unseen | None]:
+        """Return the same value to be made of predictions that are made now, and these; None where there are none."""
+        source = getattr(self._make, "source", None)
+        if not isinstance(source, CrossFit) or not self.cheap:
+            return self, source
+        unseen = _unseen(source, n_jobs)
+        return Late(replace(cast(Any, self._make), source=unseen)), unseen
 
     def value(self) -> Found:
         """Return the value."""

@@ -50,6 +50,7 @@ SHARED: dict[str, Parameter] = {
     "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})]),
     "solver": Parameter("dual", Role.PROBLEM, ANYTHING),
     "expansion": Parameter("empirical", Role.TERMS, ANYTHING),
+    "strict": Parameter(False, Role.TERMS, ["boolean"]),
     "categorical_features": Parameter("from_dtype", Role.TERMS, ["array-like", StrOptions({"from_dtype"}), None]),
     "fit_intercept": Parameter("auto", Role.PROBLEM, ["boolean", StrOptions({"auto"})]),
     "trend": Parameter("auto", Role.PROBLEM, ["boolean", StrOptions({"auto"})]),

@@ -52,7 +52,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     trend_ : as in ``DSEKLClassifier``, of shape (n_features, n_targets)
     dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
-    history_, n_iter_, validation_rows_, stop_reason_, encoder_ : as in ``DSEKLClassifier``
+    history_, n_iter_, validation_rows_, stop_reason_, encoder_, medians_ : as in ``DSEKLClassifier``
 
     Examples
     --------

@@ -20,7 +20,7 @@ from dsekl.search import draw_splits, region_rows
 from dsekl.search.regions import Places
 
 from .candidates import EQUAL, PARTLY, Candidates
-from .choice import Chooser, n_splits
+from .choice import NOT_ALL, Chooser, n_splits
 from .data import Data, Options, Stages
 from .descent import pairs_of_descent
 from .planes import NOTHING, Beside, with_plane
@@ -104,7 +104,7 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
         for part, squared in zip(splits, kind.gammas[:-1], strict=True)
     ]
     cut_short |= data.deadline.passed
-    names = champion.weights, kind.kernel_name, kind.loss_name
+    names = champion.weights.removesuffix(NOT_ALL), kind.kernel_name, kind.loss_name
     return Choice(gamma, C, *names, kind.reshaping, kind.beside, found.error, folds, cut_short)
 
 

@@ -42,6 +42,9 @@ WHOLE_ROWS = 10_000
 TAIL_ROWS = 36_000
 """Rows that are looked at for heavy tails."""
 
+NOT_ALL = " without the optional"
+"""Behind the name of weights that leave out the features which did not earn their place."""
+
 WEIGHTS_SHARE = 0.5
 """Share of a choice's time that goes to the weights, as a bar is told."""
 
@@ -87,7 +90,7 @@ class Chooser:
     def run(self, advance: Callable[[float], None]) -> Champion:
         """Return the champion."""
         steps: list[Callable[[Champion], Champion]] = [
-            self._kernels, self._reshapings, self._losses, self._planes, self._refined
+            self._without_optional, self._kernels, self._reshapings, self._losses, self._planes, self._refined
         ]  # fmt: skip
         champion = self._weights(lambda done: advance(WEIGHTS_SHARE * done))
         for done, step in enumerate(steps):
@@ -112,6 +115,18 @@ class Chooser:
                 champion = challenger
         assert champion is not None
         return champion
+
+    def _without_optional(self, champion: Champion) -> Champion:
+        """Leave out the features that must earn their place, unless rows that are held out are better off with them."""
+        optional = self.data.optional
+        if optional is None or not optional.any() or self.data.deadline.passed:
+            return champion
+        gammas = [np.where(optional, 0.0, gamma) for gamma in champion.kind.gammas]
+        if not all(gamma.any() for gamma in gammas):
+            return champion
+        kind, name = replace(champion.kind, gammas=gammas), f"{champion.weights}{NOT_ALL}"
+        without = Champion(kind, name, self._searched(name, kind, self._starts(champion)))
+        return champion if self._beats(champion, without, 0.0) else without
 
     def _kernels(self, champion: Champion) -> Champion:
         first = champion

@@ -43,6 +43,8 @@ class Data:
     """When the search ends with the best that it has found."""
     groups: NDArray[np.intp] | None = None
     """Features of one group share a weight; None gives each its own."""
+    optional: NDArray[np.bool_] | None = None
+    """Features that must earn their place, all together, by a lower error of held-out rows."""
 
     def __len__(self) -> int:
         return len(self.targets)

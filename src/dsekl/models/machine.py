@@ -59,7 +59,8 @@ class Machine:
     where it is chosen together with a learned gamma, or 1. ``intercept`` and ``trend`` say whether f has them; None
     lets held-out rows choose together with a learned gamma, and else gives an intercept to the exact machines of
     dot-product kernels, whose f would be 0 at the origin. ``names`` are the features', for messages; features of one
-    of the ``groups`` share a weight where gamma is learned.
+    of the ``groups`` share a weight where gamma is learned, and those that are ``optional`` must earn theirs together.
+    ``first_loss`` is the usual loss, which others must beat.
     """
 
     kernel: Kernel | None
@@ -75,6 +76,8 @@ class Machine:
     trend: bool | None = False
     names: NDArray[Any] | None = None
     groups: NDArray[np.intp] | None = None
+    optional: NDArray[np.bool_] | None = None
+    first_loss: str = USUAL_LOSS
 
     def __post_init__(self) -> None:
         if (self.intercept or self.trend) and isinstance(self.expansion, RandomFourier):
@@ -114,7 +117,7 @@ class Machine:
     @property
     def usual_loss(self) -> Loss:
         """The loss, or the usual one where nothing chooses another."""
-        return CHOSEN_LOSSES[USUAL_LOSS] if self.loss is None else self.loss
+        return CHOSEN_LOSSES[self.first_loss] if self.loss is None else self.loss
 
     @property
     def usual_beside(self) -> metric.Beside:
@@ -237,6 +240,7 @@ class Machine:
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
             self.budget, run.budget.deadline(SEARCHED_BY), self.groups,
+            self.optional,
         )  # fmt: skip
         options = metric.Options(
             self._kernels(n_rows), self._losses(), self.C, self.kernel is None,
@@ -272,7 +276,8 @@ class Machine:
         """Return the losses to choose from, the usual one first."""
         if self.loss is not None:
             return {type(self.loss).__name__: self.loss}
-        return {name: loss for name, loss in CHOSEN_LOSSES.items() if loss.has_hard_form or not self._hard}
+        names = sorted(CHOSEN_LOSSES, key=lambda name: name != self.first_loss)
+        return {name: CHOSEN_LOSSES[name] for name in names if CHOSEN_LOSSES[name].has_hard_form or not self._hard}
 
     def _choices_beside(self, classes: bool) -> list[metric.Beside]:
         """Return what may stand beside a kernel whose gamma is learned, the usual first.

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from dsekl.experiments.plots import PALETTE
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "claim.json"
 PICTURE = HERE.parent / "docs" / "claim.png"
@@ -277,12 +279,13 @@ def measure(path: Path, again: bool, n_rows: int | None, only: str) -> None:
 
 INK, MUTED, GRID, PAGE = "#23272e", "#666d78", "#e8e6e1", "#fdfcfa"
 STYLES = {
-    "dsekl": dict(color="#c2352b", marker="o"),
-    "LightGBM": dict(color="#0065a8", marker="s"),
-    "scikit-learn-intelex SVC": dict(color="#00856a", marker="D"),
+    "dsekl": dict(color=PALETTE["red"], marker="o"),
+    "LightGBM": dict(color=PALETTE["blue"], marker="s"),
+    "scikit-learn-intelex SVC": dict(color="#1f7d63", marker="D"),
     "scikit-learn SVC": dict(color="#8a5a00", marker="^"),
-    "Nyström + linear SVM": dict(color="#7a4f9a", marker="v"),
+    "Nyström + linear SVM": dict(color="#8a4f8a", marker="v"),
 }
+"""The palette's colours, three of them darker, as words are written in them."""
 
 
 def means(points: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,9 +17,9 @@ from typing import Any
 
 import cells
 import numpy as np
+from headline import NEW, OURS, behind, means, ranks_of, read_cells, shared_splits
 from report import publish, table
 from rivals import MODELS, measure
-from scipy.stats import rankdata
 from sklearn.model_selection import train_test_split
 from tabular_data import panel_data
 
@@ -28,21 +28,6 @@ CELLS = cells.RESULTS / "panel.json"
 SPLITS = (0, 1, 2)
 MOST_TRAINING_ROWS, MOST_TEST_ROWS = 3_000, 5_000
 """So that support vector machines and xRFM can take part."""
-
-OURS = "dsekl"
-CHOSEN = ("metric_", "kernel_", "scale_", "loss_")
-"""Attributes that say what the defaults chose."""
-
-NEW = (
-    "texture", "magic", "optdigits", "penbased", "segment", "vehicle", "vowel", "ring", "bank-marketing", "green-taxi",
-    "diamonds", "movies", "bikeshare", "wage", "computers", "hitters", "caravan", "chess",
-)  # fmt: skip
-"""Tables that no rule of the defaults was designed on."""
-
-NEAR = 0.1
-"""Share by which another model's error is lower where dsekl loses by much."""
-
-Cells = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 
 def split(X: Any, y: Any, regression: bool, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -55,11 +40,6 @@ def split(X: Any, y: Any, regression: bool, seed: int) -> tuple[tuple[Any, Any],
         np.arange(n), train_size=n_train, test_size=n_test, random_state=seed, stratify=strata
     )
     return (X[train], y[train]), (X[test], y[test])
-
-
-def read_cells() -> Cells:
-    found: Cells = cells.read(CELLS)
-    return found
 
 
 def measure_cells(labels: list[str]) -> None:
@@ -85,31 +65,15 @@ def measure_cells(labels: list[str]) -> None:
                 print("  ", name, label, seed, cell, flush=True)
 
 
-def shared_splits(models: dict[str, dict[str, Any]]) -> set[str]:
-    """Return the splits of a table that all models have."""
-    return set.intersection(*(set(models.get(label, {})) for label in MODELS))
-
-
-def means(all_cells: Cells, figure: str) -> dict[str, dict[str, float]]:
-    """Return a figure's mean over the splits that all models have, of each table and model."""
-    found = {}
-    for name, models in all_cells.items():
-        shared = shared_splits(models)
-        if shared:
-            found[name] = {m: float(np.mean([models[m][seed][figure] for seed in sorted(shared)])) for m in MODELS}
-    return found
-
-
 def lines_of(errors: dict[str, dict[str, float]]) -> list[list[str]]:
     """Return the table's lines: errors, the lowest in bold, then wins and mean ranks."""
     lines = []
-    wins, ranks = dict.fromkeys(MODELS, 0.0), {}
+    wins, ranks = dict.fromkeys(MODELS, 0.0), ranks_of(errors, list(MODELS))
     for name, found in errors.items():
         lowest = min(found.values())
         best = [label for label in MODELS if found[label] <= lowest + 1e-9]
         for label in best:
             wins[label] += 1 / len(best)
-        ranks[name] = rankdata([round(found[m], 9) for m in MODELS], method="min")
         lines.append([name, *(f"**{100 * found[m]:.2f}**" if m in best else f"{100 * found[m]:.2f}" for m in MODELS)])
     lines.append(["wins (ties shared)", *(f"{wins[m]:.1f}" for m in MODELS)])
     new = [ranks[name] for name in NEW if name in ranks]
@@ -124,18 +88,17 @@ def mean_ranks(label: str, ranks: list[Any]) -> list[str]:
 
 def publish_all() -> None:
     found = read_cells()
-    errors = means(found, "error")
-    counts = Counter(len(shared_splits(models)) for models in found.values())
+    errors = means(found, "error", list(MODELS))
+    counts = Counter(len(shared_splits(models, list(MODELS))) for models in found.values())
     n_splits = " and ".join(f"{n} of {count} tables" for n, count in sorted(counts.items(), reverse=True))
     chosen = Counter(cell["chosen"] for models in found.values() for cell in models[OURS].values())
-    behind = [name for name, found in errors.items() if min(found.values()) < (1 - NEAR) * found[OURS]]
     publish(
         "Tables", COMMAND + " measure all; python benchmarks/panel.py publish",
         "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation), mean over "
         f"the splits that all models have ({n_splits}), at most {MOST_TRAINING_ROWS:,} training and "
         f"{MOST_TEST_ROWS:,} test rows. Ranks have their standard error over the tables; no rule of the defaults was "
         f"designed on the new ones.\n\n" + table(["data", *MODELS], lines_of(errors))
-        + f"\n\nBehind the best by more than a tenth: {', '.join(behind) or 'none'}.",
+        + f"\n\nBehind the best by more than a tenth: {', '.join(behind(errors)) or 'none'}.",
     )  # fmt: skip
     publish(
         "What the defaults chose", COMMAND + " measure dsekl; python benchmarks/panel.py publish",

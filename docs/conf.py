@@ -6,32 +6,43 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 import dsekl
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE / "pictures"), str(HERE.parent / "benchmarks")]
+
+import headline  # noqa: E402
+import logo  # noqa: E402
 
 project = "dsekl"
 author = "the dsekl developers"
 version = release = dsekl.__version__
-html_title = "dsekl"
+html_title = f"dsekl {version}"
 
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
     "closing_lines",
+    "foreign_references",
+    "pictures",
+    "source_pages",
 ]
 templates_path = ["_templates"]
+exclude_patterns = ["pictures"]
 smartquotes = False  # the quotes of "rbf" are code
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+myst_substitutions = {"panel": headline.panel(), "covertype": headline.covertype(), "version": version}
 
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
@@ -40,9 +51,11 @@ numpydoc_show_class_members = False  # the template lists them, with their docst
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"  # the list on the right has no room for DSEKLClassifier.decision_function
 
+SECTIONS = ("tables", "uncertainty", "models", "streams", "time", "objects", "paper")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "ignore_pattern": r"__init__\.py|(^|/)demo\.py$",  # make demo has its own way of showing things
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
@@ -53,23 +66,42 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "min_reported_time": 10**6,  # seconds differ from machine to machine; the benchmarks page has those that matter
     "image_srcset": ["2x"],
+    "thumbnail_size": (700, 300),
     "doc_module": ("dsekl",),
-    "backreferences_dir": None,
+    "backreferences_dir": "gallery/backreferences",
+    "reset_modules": ("matplotlib", "gallery_style.apply"),
 }
+
+links = dict(line.split(", ", 1) for line in metadata("dsekl").get_all("Project-URL") or ())
+logo.write(HERE / "_static" / "logo.svg")
 
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["dsekl.css"]
+html_favicon = "_static/logo.svg"
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
+html_domain_indices = False  # a list of modules helps nobody; the API pages have them
 html_math_renderer = "mathml"
-html_sidebars = {page: [] for page in ("index", "command-line", "benchmarks", "reproduction")}
+html_sidebars = {
+    page: []
+    for page in (
+        "index", "install", "getting-started", "command-line", "reproduction", "faq", "coming-from", "release-notes",
+        "citing",
+    )
+}  # fmt: skip
 html_theme_options = {
-    "logo": {"text": "dsekl"},
+    "logo": {"text": "dsekl", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
+    "icon_links": [
+        {"name": name, "url": url, "icon": "fa-solid fa-code-branch"}
+        for name, url in links.items()
+        if name == "Repository"
+    ],
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
-    "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 5,  # the others are under "More": eight do not fit 1,000 pixels
+    "navbar_end": ["version", "theme-switcher", "navbar-icon-links"],
+    "header_links_before_dropdown": 6,  # the others are under "More": all would not fit 1,000 pixels
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
     "footer_start": ["copyright"],

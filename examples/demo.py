@@ -153,7 +153,7 @@ def main():
         "dsekl: exact kernel machines. The first run on a machine also compiles, for some seconds.\n",
         flush=True,
     )
-    import plot_1_xor  # prints its own lines
+    from paper import plot_xor  # prints its own lines
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
@@ -170,7 +170,7 @@ def main():
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(14.5, 4.9), layout="constrained", width_ratios=(1, 1.1, 1)
     )
-    plot_1_xor.draw_surface(left)
+    plot_xor.draw_surface(left)
     for square in (left, right):
         square.set_anchor("N")
     draw_dots(middle, results)

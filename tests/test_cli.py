@@ -163,6 +163,9 @@ def test_info_tells_what_is_in_a_model(run: Any, bought: Path) -> None:
     assert "city" in result
     assert "3 categories" in result
     assert "no category occurs twice" in result
+    assert "most important" in result
+    assert "support vectors" in result
+    assert "array of shape" not in result
 
 
 def test_a_quiet_run_says_nothing(run: Any, bought: Path, tmp_path: Path) -> None:

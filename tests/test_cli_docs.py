@@ -118,3 +118,13 @@ def test_features_are_ranked_whatever_weights_won() -> None:
         assert most_important(model, recipe) == {"b": 0.75, "a": 0.25}
     without: Any = SimpleNamespace()
     assert most_important(without, recipe) is None
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_shows_no_type_of_a_flag_and_no_braces(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        app([name, "--help"])
+    told = capsys.readouterr().out
+    assert "--help" in told
+    assert "<bool>" not in told
+    assert "{" not in told

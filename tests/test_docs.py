@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -125,3 +126,28 @@ def test_every_link_to_a_heading_finds_it() -> None:
         if anchor not in anchors((page.parent / target).resolve() if target else page)
     ]
     assert not dead
+
+
+def test_every_extra_has_a_line_on_the_page_to_install() -> None:
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    listed = set(re.findall(r"^\| `pip install '\.\[(\w+)\]'`", (DOCS / "install.md").read_text(), re.MULTILINE))
+    assert listed == set(project["optional-dependencies"]) - {"suite"}  # which test has within it
+
+
+def test_every_picture_is_on_a_page() -> None:
+    scripts = {path.stem for path in (DOCS / "pictures").glob("*.py")} - {"logo"}
+    pages = "".join(path.read_text() for path in DOCS.rglob("*.md") if "gallery" not in path.parts)
+    assert set(re.findall(r"^```\{picture\} (\w+)$", pages, re.MULTILINE)) == scripts
+
+
+def test_every_snippet_of_the_site_is_run() -> None:
+    """Doctest runs what has prompts; README's snippets, which the home page includes, have a test of their own."""
+    needs_a_cluster = {"clusters.md"}
+    pages = [path for path in DOCS.rglob("*.md") if "gallery" not in path.parts and path.name not in needs_a_cluster]
+    silent = [
+        f"{path.relative_to(DOCS)}: {code.splitlines()[0]}"
+        for path in pages
+        for code in re.findall(r"^```(?:python|pycon)\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+        if not code.startswith(">>>")
+    ]
+    assert not silent

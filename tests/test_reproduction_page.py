@@ -112,7 +112,7 @@ def test_the_page_names_the_selection_rule(sections: dict[str, Section]) -> None
 
 
 def test_the_example_has_the_spread_of_the_benchmark_that_it_names() -> None:
-    text = " ".join((ROOT / "examples" / "plot_1_xor.py").read_text().replace("# ", " ").split())
+    text = " ".join((ROOT / "examples" / "paper" / "plot_xor.py").read_text().replace("# ", " ").split())
     said = re.search(r"standard deviation is ([\d.]+) points \(see the benchmarks\)", text)
     measured = re.search(
         r"\| Algorithm 1, I = J = 50 \| [\d.]+ ± ([\d.]+) %", (ROOT / "docs" / "benchmarks.md").read_text()

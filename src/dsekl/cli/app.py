@@ -23,6 +23,7 @@ from .demo import demo
 from .evaluate import evaluate
 from .fit import fit
 from .info import info
+from .plain_help import Command, Group
 from .predict import predict
 from .reproduce import reproduce
 from .signals import INTERRUPTED, Request, heeded
@@ -36,6 +37,7 @@ SUMMARY = "Exact kernel SVMs and kernel ridge regression on large tables, with l
 
 app = typer.Typer(
     name="dsekl",
+    cls=Group,
     help=SUMMARY,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -61,7 +63,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 for function in (fit, predict, evaluate, tune, stream, info, convert, demo, reproduce):
-    app.command()(_command(function))
+    app.command(cls=Command)(_command(function))
 
 
 def _print_version(wanted: bool) -> None:

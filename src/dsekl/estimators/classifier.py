@@ -146,6 +146,7 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels, in order.
     dual_coef_ : array of shape (n_support, n_outputs)
         Coefficients of the terms in the model, zeros left out.
     intercept_ : array of shape (n_outputs,)
@@ -189,13 +190,22 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
         "tol", "validation", "max_epochs", "max_seconds" (the time ended the solver, or the search before it),
         "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised KeyboardInterrupt, and this is the model so far.
 
+    See Also
+    --------
+    DSEKLRegressor : The same for numbers.
+    OnlineDSEKLClassifier : Learns from a stream, one row at a time.
+    sklearn.svm.SVC : The same machine for some ten thousand rows, with a gamma and a C that are given.
+
     Examples
     --------
-    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import train_test_split
     >>> from dsekl import DSEKLClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> bool(DSEKLClassifier(gamma=4.0, random_state=0).fit(X, y).score(X, y) > 0.98)
-    True
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    >>> model = DSEKLClassifier(gamma="learn", random_state=0).fit(X_train, y_train)
+    >>> print(f"{model.score(X_test, y_test):.2f}")  # doctest: +NUMBER
+    0.96
     """
 
     _decides = True

@@ -45,6 +45,9 @@ GROUPS = ("parameters", "fitted", "basis", "run")
 MOST_LISTED = 30
 """Entries up to which ``describe`` lists an array."""
 
+TOP_FEATURES, CLEARLY_MORE = 5, 1.5
+"""Features that ``describe`` names as most important, if the first has so many times the mean share."""
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -117,7 +120,17 @@ def describe(path: Location) -> dict[str, Any]:
         checked(list[dict[str, Figure]], history, {}, "the history")
         listed = {"path": os.fspath(path), "bytes": os.path.getsize(path), **header}
         listed["last_epoch"] = history[-1] if history else None
+        listed["most_important"] = _most_important(header["fitted"].get("feature_importances_"))
         return {name: _listed(value) for name, value in listed.items() if value != {}}
+
+
+def _most_important(shares: Any) -> dict[str, float]:
+    """Return the largest importances by the number of their feature; none where all are about the same."""
+    if not isinstance(shares, np.ndarray) or shares.ndim != 1 or shares.dtype != np.float64 or not shares.size:
+        return {}
+    if shares.max() < CLEARLY_MORE / shares.size:
+        return {}
+    return {str(i): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
 
 
 def _check_labels(header: dict[str, Any]) -> None:

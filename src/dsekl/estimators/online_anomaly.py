@@ -29,7 +29,7 @@ OWN = {name: parameter for name, parameter in parameters().items() if name != "l
 
 
 @with_parameters_of(OnlineDSEKLClassifier)
-@with_parameters({**OWN, "contamination": CONTAMINATION})
+@with_parameters(OWN | {"contamination": CONTAMINATION})
 class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
     """A detector of outliers that learns one row at a time, keeps a bounded number of points, and forgets.
 

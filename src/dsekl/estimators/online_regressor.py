@@ -47,8 +47,8 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
     >>> from dsekl import OnlineDSEKLRegressor
     >>> X = np.random.default_rng(0).uniform(0, 6, (2000, 1))
     >>> model = OnlineDSEKLRegressor(budget=30, random_state=0).partial_fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.95)
-    True
+    >>> print(f"{model.score(X, np.sin(X[:, 0])):.2f}")  # doctest: +NUMBER
+    1.00
     """
 
     _task = "regression"

@@ -49,19 +49,26 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     ----------
     intercept_ : float or array of shape (n_targets,)
         What was taken off the targets, and what was fitted.
-    trend_ : as in ``DSEKLClassifier``, of shape (n_features, n_targets)
-    dual_coef_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
+    trend_, dual_coef_, support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
+    n_support_ : array of shape (1,)
+        How many of them there are.
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
     history_, n_iter_, validation_rows_, stop_reason_, encoder_, medians_ : as in ``DSEKLClassifier``
+
+    See Also
+    --------
+    DSEKLClassifier : The same for classes.
+    OnlineDSEKLRegressor : Learns from a stream, one row at a time.
+    sklearn.kernel_ridge.KernelRidge : Kernel ridge regression that stores the kernel matrix.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dsekl import DSEKLRegressor
     >>> X = np.linspace(0, 6, 300)[:, None]
-    >>> model = DSEKLRegressor(gamma=1.0, C=10.0, random_state=0)
-    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.95)
-    True
+    >>> model = DSEKLRegressor(gamma=1.0, C=10.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> print(f"{model.predict([[1.5]])[0]:.2f}")  # doctest: +NUMBER
+    0.99
     """
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -23,15 +23,18 @@ from dsekl.atomic import replacing
 
 INK = "#1f2328"
 PALETTE = {
-    "blue": "#2f7fc1", "orange": "#e08a00", "green": "#1a9e77", "red": "#d1495b", "purple": "#9467bd",
+    "red": "#c2352b", "blue": "#1f6fb4", "orange": "#d98f00", "green": "#34ab8a", "purple": "#b779b7",
     "grey": "#8a8f98",
 }  # fmt: skip
+"""The colours of the report and of the site. Colour-blind readers can tell them apart, on white and in the dark."""
+
 MARKERS = {"blue": "o", "orange": "s", "green": "^", "red": "D", "purple": "v", "grey": "x"}
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "figure.dpi": 150, "savefig.dpi": 150, "figure.constrained_layout.use": True,
     "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.fontsize": 8.5, "legend.frameon": False,
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.18, "grid.color": INK,
+    "axes.axisbelow": True,
     "axes.edgecolor": INK, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.titlecolor": INK, "axes.titlelocation": "left", "lines.linewidth": 1.7, "lines.markersize": 4.2,
     "svg.fonttype": "none", "svg.hashsalt": "dsekl", "axes.facecolor": "none", "figure.facecolor": "none",
@@ -43,7 +46,7 @@ def panels(
     n_rows: int, n_columns: int, size: tuple[float, float], sharex: bool = False, sharey: bool = False
 ) -> Iterator[tuple[Figure, NDArray[Any]]]:
     """Give a figure in our style and its axes (n_rows, n_columns)."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size)
         yield figure, figure.subplots(n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey)
 
@@ -85,7 +88,7 @@ def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
 
 def save(figure: Figure, folder: Path, name: str) -> str:
     """Write the figure as PNG and SVG; return the SVG for a page."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         png, svg = io.BytesIO(), io.StringIO()
         figure.savefig(png, format="png", facecolor="white", metadata={"Software": None})
         figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None})

@@ -101,8 +101,7 @@ for h, error in zip(rounds, errors, strict=True):
 # %%
 # Two of the graphs; the chain has thick outlines.
 
-COLOURS = {"C": "#ffffff", "N": "#e0a100", "O": "#c2352b"}
-INK = "#23272e"
+COLOURS = {"C": "#ffffff", "N": "#f3cf85", "O": "#f2b1ab"}
 
 
 def draw(ax, labels, neighbours):
@@ -120,14 +119,14 @@ def draw(ax, labels, neighbours):
         place = (pull.sum(axis=1)[:, None] * place - pull @ place) / n
     for node, others in enumerate(neighbours):
         for other in others:
-            ax.plot(*place[[node, other]].T, color=INK, linewidth=1, zorder=1)
+            ax.plot(*place[[node, other]].T, color="0.3", linewidth=1, zorder=1)
     found = chain(labels, neighbours)
     for node, (x, y) in enumerate(place):
         rim = 3.0 if node in found else 0.8
         ax.scatter(
-            x, y, s=190, color=COLOURS[labels[node]], edgecolor=INK, linewidth=rim, zorder=2
+            x, y, s=190, color=COLOURS[labels[node]], edgecolor="0.3", linewidth=rim, zorder=2
         )
-        ax.text(x, y, labels[node], ha="center", va="center", fontsize=9, color=INK, zorder=3)
+        ax.text(x, y, labels[node], ha="center", va="center", fontsize=9, color="0.1", zorder=3)
     ax.set_axis_off()
 
 
@@ -136,7 +135,7 @@ draw(left, *train[int(np.flatnonzero(y_train)[0])])
 left.set_title("in the class", loc="left", fontsize=10)
 draw(middle, *train[int(np.flatnonzero(~y_train)[0])])
 middle.set_title("not in it", loc="left", fontsize=10)
-right.plot(rounds, errors, "o-", color=COLOURS["O"])
+right.plot(rounds, errors, "o-", color="C0")
 right.set(xlabel="iterations", xticks=list(rounds), ylim=(0, None))
 right.set_title("test error, %", loc="left", fontsize=10)
 right.spines[["top", "right"]].set_visible(False)

@@ -64,7 +64,6 @@ for name, model in models.items():
 # The thick line is the decision boundary, f = 0; the dashed lines are the margins, f = -1 and 1. The size of a circle
 # is the absolute value of the coefficient of its point.
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 model = models["Algorithm 1 (serial, I = J = 50)"]
 axis = np.linspace(-2.6, 2.6, 220)
 grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
@@ -82,11 +81,11 @@ def draw_surface(ax):
         axis,
         f,
         levels=[-1, 0, 1],
-        colors=INK,
+        colors="0.3",
         linewidths=[0.7, 1.6, 0.7],
         linestyles=["--", "-", "--"],
     )
-    for label, colour in ((1, GOLD), (-1, RED)):
+    for label, colour in ((1, "C2"), (-1, "C0")):
         chosen = y == label
         size = 14 + 130 * weight[chosen] / weight.max()
         name = f"class {label:+d}"
@@ -94,7 +93,7 @@ def draw_surface(ax):
             *X[chosen].T,
             s=size,
             color=colour,
-            edgecolor=INK,
+            edgecolor="0.3",
             linewidth=0.6,
             alpha=0.9,
             label=name,
@@ -107,7 +106,7 @@ def draw_surface(ax):
         yticks=[-2, -1, 0, 1, 2],
     )
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title("XOR, learned by Algorithm 1", loc="left", color=INK)
+    ax.set_title("XOR, learned by Algorithm 1", loc="left", color="0.3")
 
 
 figure, ax = plt.subplots(figsize=(5.6, 5.2), layout="constrained")

@@ -29,10 +29,9 @@ X = np.sort(np.concatenate([rng.uniform(0, 4, 60), rng.uniform(7, 10, 60)]))[:, 
 y = 0.3 * X[:, 0] + np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(120)
 axis = np.linspace(-1, 12, 600)[:, None]
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
-ax.scatter(X, y, s=9, color=INK, alpha=0.6, linewidth=0)
-for name, kernel, colour in (("rbf", "rbf", RED), ("Cauchy, our own", cauchy, GOLD)):
+ax.scatter(X, y, s=9, color="0.3", alpha=0.6, linewidth=0)
+for name, kernel, colour in (("rbf", "rbf", "C0"), ("Cauchy, our own", cauchy, "C2")):
     model = DSEKLRegressor(kernel=kernel, gamma=1.0, C=100.0, random_state=0).fit(X, y)
     ax.plot(axis, model.predict(axis), color=colour, linewidth=2, label=name)
 ax.set(xlabel="x", ylabel="y", xlim=(-1, 12))

@@ -79,12 +79,11 @@ pieces = sorted({text[i : i + best] for text in support for i in range(len(text)
 found = weights[model.kernel.pieces.transform(pieces).indices]
 top = np.argsort(found)[-10:]
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-left.plot(lengths, errors, "o-", color=RED)
+left.plot(lengths, errors, "o-", color="C0")
 left.set(xlabel="k", xticks=list(lengths), ylim=(0, None))
 left.set_title("test error, %", loc="left", fontsize=10)
-colours = [GOLD if pieces[i] in MOTIF else INK for i in top]
+colours = ["C2" if pieces[i] in MOTIF else "0.3" for i in top]
 right.barh(range(len(top)), found[top], color=colours)
 right.set_yticks(range(len(top)), [pieces[i] for i in top], family="monospace")
 right.set_title(f"weight of a k-mer; gold: part of {MOTIF}", loc="left", fontsize=10)

@@ -46,9 +46,8 @@ print(f"weights: {learned.metric_}")
 # ``gamma_`` has the raw weights, which cannot be compared between columns: their unit is one over the column's unit
 # squared.
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
-ax.bar(range(20), 100 * learned.feature_importances_, color=[RED] * 5 + [GOLD] * 15)
+ax.bar(range(20), 100 * learned.feature_importances_, color=["C0"] * 5 + ["C2"] * 15)
 ax.set(xlabel="column (red: y depends on it)", ylabel="feature importance, %", xticks=range(20))
 ax.spines[["top", "right"]].set_visible(False)
 

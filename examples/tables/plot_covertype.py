@@ -1,10 +1,13 @@
 """
-Covertype in a minute
-=====================
+Covertype: half a million rows
+==============================
 
 Forest cover types from cartographic data: half a million rows, ten numeric columns in different units, and two groups
 of one-hot columns. Nothing is scaled and nothing is tuned by hand: the model learns a weight for each column, chooses
 its width and C, and then finds the exact kernel machine.
+
+The output below is of the real data where the site was built with them, and of a small generated map elsewhere; its
+first line says which. The figure and the table at the end are of the real data, all 559,890 training rows.
 """
 
 import os
@@ -94,17 +97,16 @@ print(
 # bound on how far the objective is from the optimum. It is defined from the first epoch with all rows on, and may rise
 # from one epoch to the next.
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 top = np.argsort(model.feature_importances_)[-10:]
-left.barh([names[k] for k in top], 100 * model.feature_importances_[top], color=GOLD)
+left.barh([names[k] for k in top], 100 * model.feature_importances_[top], color="C2")
 left.set_title("feature importance, %", loc="left", fontsize=10)
 history = [record for record in model.history_ if np.isfinite(record["gap"])]
 right.plot(
     [record["epoch"] for record in history],
     [record["gap"] for record in history],
     "o-",
-    color=RED,
+    color="C0",
 )
 right.set(xlabel="epoch", ylim=(0, None))
 right.set_title("relative duality gap", loc="left", fontsize=10)
@@ -114,6 +116,9 @@ for ax in (left, right):
 # %%
 # Measured on the real data
 # -------------------------
+#
+# .. image:: /claim.png
+#    :alt: Test error against seconds of training on covertype: dsekl, LightGBM, SVC and Nyström
 #
 # .. include:: /benchmarks.md
 #    :parser: myst_parser.sphinx_

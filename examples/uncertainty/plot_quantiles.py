@@ -53,18 +53,17 @@ print(f"\nbetween the outer two: {between.mean():.3f}, wanted: 0.900")
 # The models are fitted independently. Where there are few data, neighbouring quantiles may cross; sort the predictions
 # of a row if they must not.
 
-GOLD, RED, INK = "#e0a100", "#c2352b", "#23272e"
 axis = np.linspace(0, 10, 500)
 at = {q: model.predict(axis[:, None]) for q, model in models.items()}
 figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-ax.scatter(X[:, 0], y, s=4, color=INK, alpha=0.25, linewidth=0)
+ax.scatter(X[:, 0], y, s=4, color="0.3", alpha=0.25, linewidth=0)
 ax.fill_between(
-    axis, at[0.05], at[0.95], color=GOLD, alpha=0.25, linewidth=0, label="0.05 to 0.95"
+    axis, at[0.05], at[0.95], color="C2", alpha=0.25, linewidth=0, label="0.05 to 0.95"
 )
 ax.fill_between(
-    axis, at[0.25], at[0.75], color=GOLD, alpha=0.5, linewidth=0, label="0.25 to 0.75"
+    axis, at[0.25], at[0.75], color="C2", alpha=0.5, linewidth=0, label="0.25 to 0.75"
 )
-ax.plot(axis, at[0.5], color=RED, linewidth=2, label="median")
+ax.plot(axis, at[0.5], color="C0", linewidth=2, label="median")
 ax.set(xlabel="x", ylabel="y", xlim=(0, 10))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(loc="upper left", frameon=False, ncols=3)

@@ -1,0 +1,39 @@
+"""A stream whose classes change places half-way: machines that forget recover."""
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.datasets import make_moons
+
+from dsekl import OnlineDSEKLClassifier
+from dsekl.experiments import plots
+
+N, BATCH = 4000, 50
+SETTINGS = {
+    None: ("never forgets: half_life=None", "grey"),
+    "auto": ('half_life="auto"', "red"),
+    200: ("half_life=200", "blue"),
+}
+
+
+def draw() -> Figure:
+    X, y = make_moons(N, noise=0.15, random_state=0)
+    y[N // 2 :] = 1 - y[N // 2 :]
+    with plots.panels(1, 1, (7.2, 2.9)) as (figure, axes):
+        ax = axes[0, 0]
+        for half_life, (words, colour) in SETTINGS.items():
+            model = OnlineDSEKLClassifier(budget=60, half_life=half_life, random_state=0)
+            model.partial_fit(X[:BATCH], y[:BATCH], classes=[0, 1])
+            right = []
+            for first in range(BATCH, N, BATCH):
+                part = slice(first, first + BATCH)
+                right.append(np.mean(model.predict(X[part]) == y[part]))
+                model.partial_fit(X[part], y[part])
+            smooth = np.convolve(right, np.ones(5) / 5, mode="valid")
+            seen = BATCH * (3 + np.arange(len(smooth)))
+            ax.plot(seen, smooth, label=words, color=plots.PALETTE[colour])
+        ax.axvline(N // 2, color=plots.PALETTE["orange"], linestyle=":", linewidth=1.5)
+        ax.text(N // 2 + 20, 0.06, "the classes change places")
+        ax.set(xlabel="rows seen", title="accuracy on the next rows, before they are learned from", ylim=(0, 1))
+        ax.yaxis.set_major_formatter(plots.in_per_cent)
+        ax.legend(loc="lower left")
+    return figure

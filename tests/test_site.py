@@ -1,0 +1,125 @@
+"""The built site in a real browser: every page at three widths, light and dark. ``make site`` builds and tests it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.browser import CHROMIUM, Page
+
+ROOT = Path(__file__).parent.parent
+SITE = ROOT / "build" / "docs"
+PAGES = sorted(
+    path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.relative_to(SITE).parts
+)
+WIDTHS, THEMES = (400, 1000, 1400), ("light", "dark")
+SAME_LAYOUT = ("_modules/", "api/generated/dsekl.gram", "api/generated/dsekl.rows", "api/generated/dsekl.solvers")
+"""Pages of source code, and of names that few users meet: looked at where room is scarcest."""
+
+SCRIPT = (Path(__file__).parent / "site.js").read_text()
+PARTS = 8
+"""The pages are shared out among so many tests, each with a browser of its own, so that they run side by side."""
+
+ANSWERS = {
+    "hyperparameter": "faq",
+    "categorical": "faq",
+    "missing values": "guide/first-table",
+    "multiclass": "guide/choosing-a-loss",
+    "imbalanced": "guide/probabilities",
+    "overfitting": "guide/metric",
+    "probabilities": "guide/probabilities",
+    "calibration": "guide/probabilities",
+    "GPU": "faq",
+    "online": "guide/streams",
+    "Dask": "faq",
+    "feature importance": "guide/metric",
+    "installation": "install",
+    "getting started": "getting-started",
+}
+"""Words that users type, and a page that answers each."""
+
+pytestmark = [
+    pytest.mark.site,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
+    pytest.mark.skipif(not PAGES, reason="the site is not built: make docs"),
+]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(SITE))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with Page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_page_is_whole_at_every_width_in_both_themes(page: Page, address: str, part: int) -> None:
+    wrong = []
+    for name in PAGES[part::PARTS]:
+        page.width(WIDTHS[-1])
+        page.open(f"{address}/{name}")
+        for width in WIDTHS[:1] if name.startswith(SAME_LAYOUT) else WIDTHS:
+            page.width(width)
+            for theme in THEMES:
+                page.run(f"document.documentElement.dataset.theme = {json.dumps(theme)}")
+                wrong += [f"{name} at {width}, {theme}: {fault}" for fault in page.run(SCRIPT)]
+        wrong += [f"{name}: {complaint}" for complaint in page.complaints()]
+        wrong += [f"{name}: asks the network for {url}" for url in page.requested() if not url.startswith(address)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("words", "answer"), ANSWERS.items())
+def test_the_search_finds_the_page_that_answers(page: Page, address: str, words: str, answer: str) -> None:
+    page.width(WIDTHS[-1])
+    page.open(f"{address}/search.html?q={words.replace(' ', '+')}")
+    links: list[str] = []
+    for _ in range(100):
+        links = page.run("[...document.querySelectorAll('#search-results li a')].map((a) => a.href)")
+        done = page.run("document.querySelector('#search-results .search-summary')?.textContent ?? ''")
+        if re.search(r"\d", done):
+            break
+        time.sleep(0.05)
+    assert any(urlsplit(link).path == f"/{answer}.html" for link in links), links
+
+
+def anchors(text: str) -> set[str]:
+    return {unescape(name) for name in re.findall(r'\bid="([^"]+)"', text)}
+
+
+def test_every_link_leads_to_a_page_and_a_place_on_it() -> None:
+    texts = {name: (SITE / name).read_text() for name in PAGES}
+    known = {name: anchors(text) for name, text in texts.items()}
+    dead = []
+    for name, text in texts.items():
+        for link in {unescape(link) for link in re.findall(r'<a\b[^>]*\bhref="([^"]*)"', text)}:
+            url = urlsplit(link)
+            if url.scheme or url.netloc:
+                continue
+            target = (SITE / name).parent / unquote(url.path) if url.path else SITE / name
+            found = target.resolve()
+            places = known.get(found.relative_to(SITE.resolve()).as_posix(), set())
+            if not found.is_file() or (url.fragment and unquote(url.fragment) not in places):
+                dead.append(f"{name}: {link}")
+    assert not dead, "\n".join(sorted(dead))

@@ -151,8 +151,8 @@ class DaskEstimator(BaseEstimator):
         run = self._run(overview, seed)
         run.units = unit.figures
         n_parts = None if isinstance(self.n_parts, str) else int(self.n_parts)
-        found = fit(client, Given(machine, blocks, overview, encoding, sample, n_parts), run)
-        self._keep(found, seed, sample, unit)
+        given = Given(machine, blocks, overview, encoding, sample, n_parts)
+        found = fit(client, given, run, lambda found: self._keep(found, seed, sample, unit))
         if found.monitor.reason == "interrupted":
             path = None if self.checkpoint is None else Path(self.checkpoint)
             raise KeyboardInterrupt(resume.words_after_ctrl_c(run, path, False))

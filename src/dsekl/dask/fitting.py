@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -69,8 +70,8 @@ class Result:
 
 
 @one_blas_thread()
-def fit(client: Client, given: Given, run: Run) -> Result:
-    """Fit a machine to the rows of a cluster. ``run`` moves along, to be kept.
+def fit(client: Client, given: Given, run: Run, keep: Callable[[Result], None]) -> Result:
+    """Fit a machine to the rows of a cluster, and ``keep`` what it comes to. ``run`` moves along, to be kept.
 
     Where the cluster has lost all that it held, it is built again, and the fit goes on from the last cut.
     """
@@ -83,7 +84,13 @@ def fit(client: Client, given: Given, run: Run) -> Result:
             n_rows = given.overview.n_rows
             sampled = machine.settle(given.sample.for_search(), run, rng, course, n_rows)[0]
             run.stages = {}
-        return rebuilding(lambda hands: _solved(hands, given, run, sampled, deadline, course), client)
+
+        def kept(hands: DaskHands) -> Result:
+            found = _solved(hands, given, run, sampled, deadline, course)
+            keep(found)
+            return found
+
+        return rebuilding(kept, client)
 
 
 def _solved(hands: DaskHands, given: Given, run: Run, sampled: Settled, deadline: Deadline, course: Course) -> Result:

@@ -18,8 +18,8 @@ from .neighbours import neighbour_loss, squared_errors
 N_ROWS, N_COLS = 512, 20_000
 """Rows whose targets are predicted in a step, and centres that predict them."""
 
-FEW_SHARE = 10
-"""One in so many of few rows is predicted in a step."""
+FEW_ROWS = 256
+"""Rows of a step where there are few, if they are no more than a fifth of all; a tenth of more."""
 
 MOST_ENTRIES = 2**22
 """Entries of the centres of a step: with many features, fewer centres."""
@@ -163,7 +163,7 @@ class Learner:
 
 def _batch_shape(n: int, n_features: int) -> tuple[int, int]:
     """Return how many rows and centres a step draws from ``n`` rows."""
-    n_rows = max(1, min(N_ROWS, n // FEW_SHARE))
+    n_rows = max(1, min(N_ROWS, max(n // 10, min(FEW_ROWS, n // 5))))
     return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
 
 

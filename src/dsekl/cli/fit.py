@@ -46,6 +46,8 @@ def fit(
     refit: o.Refit = True,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
+    scheduler: o.Scheduler = None,
+    workers: o.Workers = None,
     memory: o.Memory = 256,
     checkpoint: o.Checkpoint = None,
     checkpoint_interval: o.CheckpointInterval = 60.0,
@@ -76,10 +78,16 @@ def fit(
     o.check_choice("--objective", objective, o.OBJECTIVES)
     if training.recipe.target.classes:
         settings |= dict(objective=objective)
-    held_out = held_out_rows(output, validation, training, seed)
+    on_cluster = scheduler is not None or workers is not None
+    if on_cluster and validation:
+        raise UsageError(f"--validation {validation}: no rows are held out on a cluster; leave it out")
+    held_out = None if on_cluster else held_out_rows(output, validation, training, seed)
 
     clock = Clock(training.seconds)
-    trained = _train(output, *fit_without(training, loss, settings, held_out))
+    if on_cluster:
+        trained = _train_on_cluster(output, training, loss, settings, scheduler, workers)
+    else:
+        trained = _train(output, *fit_without(training, loss, settings, held_out))
     clock.stop("fit")
     goes_on = held_out is not None and refit and trained.stop_reason_ != "interrupted"
     settled = settled_by(trained) if goes_on else None
@@ -168,5 +176,19 @@ def _train(output: Output, estimator: FittedModel, fit: Callable[[], FittedModel
         # A fit that was stopped leaves the model so far in its estimator, if it had come to one.
         if hasattr(estimator, "model_"):
             return estimator
+        output.note("stopped before the first epoch; no model was written")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _train_on_cluster(
+    output: Output, training: TrainingSet, loss: str | None, settings: dict[str, Any], scheduler: str | None,
+    workers: int | None,
+) -> FittedModel:  # fmt: skip
+    from .clusters import connected, fitted_on
+
+    try:
+        with connected(scheduler, workers) as client, output.warnings_as_notes():
+            return fitted_on(client, training, loss, settings)
+    except KeyboardInterrupt:
         output.note("stopped before the first epoch; no model was written")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,6 +1,6 @@
 """Kernel machines of rows on many machines: ``pip install "dsekl[dask]"``."""
 
-from .classifier import DaskDSEKLClassifier
-from .regressor import DaskDSEKLRegressor
+from .dask_classifier import DaskDSEKLClassifier
+from .dask_regressor import DaskDSEKLRegressor
 
 __all__ = ["DaskDSEKLClassifier", "DaskDSEKLRegressor"]

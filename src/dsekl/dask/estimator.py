@@ -40,10 +40,10 @@ from dsekl.workers import Threads
 
 from .blocks import Blocks, blocks_of
 from .cluster import DaskHands, client_of, rebuilding, require_workers
-from .fitting import Given, Result, fit
+from .distributed_fit import Given, Result, fit
 from .overview import Overview, overview_of
+from .partitions import Encoding
 from .predicting import Ending, as_array, blocks_of_queries, delayed_predictions
-from .reading import Encoding
 from .terms import Support, grouped, importances_of, joined, support_of, without_points
 
 Floats = NDArray[np.float64]

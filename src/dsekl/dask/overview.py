@@ -13,7 +13,7 @@ from dsekl.rows import digest
 
 from .blocks import Blocks
 from .cluster import DaskHands
-from .reading import Asked, Look, looked
+from .partitions import Asked, Look, looked
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from dsekl.models import Model
 from dsekl.rows import ArrayRows
 
 from .blocks import blocks_of_X, is_frame
-from .reading import numbers
+from .partitions import numbers
 
 Floats = NDArray[np.float64]
 

@@ -1,10 +1,10 @@
 """One problem in many parts: regions of space with copies of the rows around them, and dual ascent in all of them."""
 
-from .ascent import PartsAscent
+from .ascent_in_parts import PartsAscent
 from .build import Parts, build
+from .cuts import Planes, n_parts_of
 from .hands import Hands, OwnHands
 from .part import Part, Region, Rows, Task
-from .planes import Planes, n_parts_of
 
 __all__ = [
     "Hands",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .blocks import blocks_of
-from .reading import column
+from .partitions import column
 
 Floats = NDArray[np.float64]
 Predict = Callable[[Sequence[Any]], list[Any]]

@@ -21,8 +21,8 @@ from dsekl.models import Examples
 from dsekl.rows import ArrayRows
 
 from .estimator import OWN, DaskEstimator
-from .reading import Encoding
-from .scores import accuracy
+from .lazy_scores import accuracy
+from .partitions import Encoding
 
 Floats = NDArray[np.float64]
 

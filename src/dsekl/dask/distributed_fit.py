@@ -26,7 +26,7 @@ from dsekl.models.cross_fitting import CrossFit
 from dsekl.models.fitting import SOLVED_BY, solve
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, MOST_DOUBLE_ROWS, warn_of_unequal_scales
 from dsekl.parts import PartsAscent, Planes, Region, Task, build, n_parts_of
-from dsekl.parts.ascent import CUT
+from dsekl.parts.ascent_in_parts import CUT
 from dsekl.persistence import checking
 from dsekl.rows import ArrayRows
 from dsekl.runs import Course, Hooks, Interrupted, Monitor, Progress, Run, Settled, optimise
@@ -39,7 +39,7 @@ from dsekl.workers import ALONE
 from .blocks import Blocks
 from .cluster import DaskHands, rebuilding
 from .overview import Overview
-from .reading import Encoding, routed
+from .partitions import Encoding, routed
 from .width import refined
 
 Floats = NDArray[np.float64]

@@ -19,10 +19,10 @@ from dsekl.losses import RegressionLoss
 from dsekl.models import Examples
 from dsekl.rows import ArrayRows
 
-from .classifier import DaskDSEKLClassifier, first_or_all
+from .dask_classifier import DaskDSEKLClassifier, first_or_all
 from .estimator import OWN, DaskEstimator
-from .reading import Encoding
-from .scores import r2
+from .lazy_scores import r2
+from .partitions import Encoding
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ import dsekl
 from dsekl import DSEKLClassifier
 
 ROOT = Path(dsekl.__file__).parent
-FIRST_STEP = "_ActiveRows.step"
+FIRST_STEP = "ActiveRows.step"
 MAIN_LINE = ("estimators/", "models/", "runs/", "solvers/dual/ascent.py")
 NOT_LOOKED_UP = (
     "blas.py", "compiled.py", "deadline.py", "workers.py", "runs/progress.py", "runs/displays.py", "runs/course.py",

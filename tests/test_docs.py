@@ -13,12 +13,13 @@ from pkgutil import iter_modules
 from typing import Any
 
 import pytest
-from numpydoc.docscrape import NumpyDocString
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_moons
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
+
+NumpyDocString = pytest.importorskip("numpydoc.docscrape", reason="needs dsekl[docs]").NumpyDocString
 
 DOCS = Path(__file__).parent.parent / "docs"
 INTERNAL = {"cli", "data", "metric", "persistence", "search"}

@@ -53,6 +53,9 @@ DIFFERS = {
     "test_kernel_ridge_singular_kernel": "alpha=0 is C=inf, which has no dual where f cannot meet every target",
 }
 
+DIFFERED = {"test_svc_clone_with_callable_kernel": PROBABILITIES}
+"""What differs from tests of older versions of scikit-learn, and passes those of newer ones."""
+
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bool]:
@@ -89,7 +92,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bool]:
 def test_what_can_pass_passes(outcomes: dict[str, bool]) -> None:
     assert len(outcomes) > 50
     failed = {name for name, passed in outcomes.items() if not passed}
-    assert failed <= set(DIFFERS)
+    assert failed <= set(DIFFERS) | set(DIFFERED)
 
 
 def test_nothing_is_listed_that_passes(outcomes: dict[str, bool]) -> None:

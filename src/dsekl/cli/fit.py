@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +9,12 @@ import typer
 
 from . import options as o
 from .console import Output, UsageError
-from .held_out import fit_without, held_out_rows, refitted, scores_of, settled_by
-from .models import FittedModel
+from .fit_job import FitJob
+from .held_out import held_out_rows
 from .reading import TrainingSet, read_training
 from .scores import score_tables
 from .signals import INTERRUPTED
-from .summary import model_table, save_model, summarise
+from .summary import model_table
 
 
 def fit(
@@ -46,6 +44,8 @@ def fit(
     refit: o.Refit = True,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
+    scheduler: o.Scheduler = None,
+    workers: o.Workers = None,
     memory: o.Memory = 256,
     checkpoint: o.Checkpoint = None,
     checkpoint_interval: o.CheckpointInterval = 60.0,
@@ -71,34 +71,25 @@ def fit(
 
     options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
     training = read_training(output, data, options, header, delimiter, decimal)
-    if loss is not None:
-        o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
-    o.check_choice("--objective", objective, o.OBJECTIVES)
-    if training.recipe.target.classes:
-        settings |= dict(objective=objective)
-    held_out = held_out_rows(output, validation, training, seed)
-
-    clock = Clock(training.seconds)
-    trained = _train(output, *fit_without(training, loss, settings, held_out))
-    clock.stop("fit")
-    goes_on = held_out is not None and refit and trained.stop_reason_ != "interrupted"
-    settled = settled_by(trained) if goes_on else None
-    save_model(trained, model, training.recipe, data)
-    scores = None if held_out is None else scores_of(trained, training, held_out)
-    clock.stop("scores")
-    whole = _refit(output, model, trained, settled, training, loss, settings, clock) if goes_on else None
-    if whole is not None:
-        trained = whole
-        save_model(trained, model, training.recipe, data)
-    clock.stop("all rows" if goes_on else None)
-    n_left_out = 0 if held_out is None or whole is not None else len(held_out)
-    summary = summarise(trained, training.recipe, model, clock.seconds)
-    summary |= {"fitted_rows": training.recipe.n_rows - n_left_out, "stopped": trained.stop_reason_}
+    settings |= _checked_for(training, loss, objective)
+    cluster = None if scheduler is None and workers is None else (scheduler, workers)
+    if cluster is not None and validation:
+        raise UsageError(f"--validation {validation}: no rows are held out on a cluster; leave it out")
+    held_out = None if cluster is not None else held_out_rows(output, validation, training, seed)
+    summary, scores = FitJob(output, training, loss, settings, data, model, cluster).run(held_out, refit)
     _report(output, summary, scores)
-    if trained.stop_reason_ == "interrupted":
+    if summary["stopped"] == "interrupted":
         how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
         output.note(f"stopped; {model} holds the current model; {how}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _checked_for(training: TrainingSet, loss: str | None, objective: str) -> dict[str, Any]:
+    """Return settings that only some tasks have, checked."""
+    if loss is not None:
+        o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
+    o.check_choice("--objective", objective, o.OBJECTIVES)
+    return dict(objective=objective) if training.recipe.target.classes else {}
 
 
 def _report(output: Output, summary: dict[str, Any], scores: dict[str, Any] | None) -> None:
@@ -106,37 +97,6 @@ def _report(output: Output, summary: dict[str, Any], scores: dict[str, Any] | No
     title = "Held-out rows, by a model without them" if is_refitted else "Held-out rows"
     tables = score_tables(title, scores) if scores else []
     output.result({**summary, "validation": scores}, *tables, model_table(summary))
-
-
-class Clock:
-    """Seconds that each step has taken."""
-
-    def __init__(self, reading: float) -> None:
-        self.seconds = {"read": reading}
-        self._last = time.perf_counter()
-
-    def stop(self, step: str | None) -> None:
-        """Write down the time since the last step."""
-        now = time.perf_counter()
-        if step is not None:
-            self.seconds[step] = now - self._last
-        self._last = now
-
-
-def _refit(
-    output: Output, path: Path, judged: FittedModel, settled: Any, training: TrainingSet, loss: str | None,
-    settings: dict[str, Any], clock: Clock,
-) -> FittedModel | None:  # fmt: skip
-    """Return the judged machine fitted to all rows; None where there is no time for it."""
-    try:
-        with output.warnings_as_notes():
-            whole = refitted(judged, settled, training, loss, settings, clock.seconds["fit"])
-    except KeyboardInterrupt:
-        output.note(f"stopped; {path} holds the model that was judged, without the held-out rows")
-        raise typer.Exit(INTERRUPTED) from None
-    if whole is None:
-        output.note(f"no time is left to fit all rows; {path} holds the model that was judged")
-    return whole
 
 
 def _check_files(data: Path, model: Path, checkpoint: Path | None, resume: bool, force: bool) -> None:
@@ -158,15 +118,3 @@ def _settings(kernel: str, gamma: str, C: str, solver: str) -> dict[str, Any]:
         kernel=kernel, gamma=o.number_or_rule("--gamma", gamma, o.GAMMA_RULES),
         C=o.number_or_rule("--C", C, o.C_RULES), solver=solver,
     )  # fmt: skip
-
-
-def _train(output: Output, estimator: FittedModel, fit: Callable[[], FittedModel]) -> FittedModel:
-    try:
-        with output.warnings_as_notes():
-            return fit()
-    except KeyboardInterrupt:
-        # A fit that was stopped leaves the model so far in its estimator, if it had come to one.
-        if hasattr(estimator, "model_"):
-            return estimator
-        output.note("stopped before the first epoch; no model was written")
-        raise typer.Exit(INTERRUPTED) from None

@@ -139,6 +139,10 @@ Seed = Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=R
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Threads. Default: all cores.", rich_help_panel=RUN)
 ]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, such as host:8786.", rich_help_panel=RUN)
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Dask workers to start on this machine.", rich_help_panel=RUN)]
 Memory = Annotated[int, typer.Option(min=1, help="Megabytes for kernel blocks.", rich_help_panel=RUN)]
 Checkpoint = Annotated[Path | None, typer.Option(help="Checkpoint file to write.", rich_help_panel=RUN)]
 CheckpointInterval = Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=RUN)]

@@ -22,6 +22,7 @@ from dsekl.data.recipe import Recipe, Rows
 from dsekl.data.table import Chunk, Features
 
 from . import options as o
+from .clusters import connected, in_order
 from .console import Output, UsageError, pairs, printable
 from .models import FittedModel, probabilities, read_model
 from .reading import print_notes
@@ -40,6 +41,8 @@ def predict(
         list[str] | None, typer.Option("--keep", help="Copy this column of the input (repeatable).")
     ] = None,
     jobs: o.Jobs = None,
+    scheduler: o.Scheduler = None,
+    workers: o.Workers = None,
     header: o.Header = None,
     delimiter: o.Delimiter = None,
     decimal: o.Decimal = None,
@@ -76,12 +79,13 @@ def predict(
     printer = Output(as_json, quiet)
     notes: list[Message] = []
     n_rows = 0
-    with _opened(output) as file:
+    with _opened(output) as file, connected(scheduler, workers) as client:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*kept, *_names(recipe, proba, decision)])
-        for rows in recipe.encoded(table, False, notes, kept, printer.progress("predict")):
+        encoded = recipe.encoded(table, False, notes, kept, printer.progress("predict"))
+        for rows, predicted in in_order(client, encoded, _predictions, fitted, proba, decision):
             copied = [_copied(rows, name) for name in kept]
-            writer.writerows(zip(*copied, *_predictions(fitted, rows.X, proba, decision), strict=True))
+            writer.writerows(zip(*copied, *predicted, strict=True))
             n_rows += rows.raw.n_rows
     print_notes(printer, notes)
     if output is not None:

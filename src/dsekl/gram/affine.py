@@ -196,6 +196,17 @@ class AffineGram:
         trend *= np.broadcast_to(plane.scale, len(trend))[:, None]
         return np.asarray(intercept if plane.center is None else intercept - plane.center @ trend), trend
 
+    def sums(self, V: Array) -> Floats:
+        """Return what is beside the kernel of all terms with coefficients V: few numbers (any, n_outputs)."""
+        features = self.features_of_terms(slice(None))
+        total = V.sum(axis=0, dtype=np.float64)[None]
+        return total if features is None else np.concatenate([total, features.sums(V)])
+
+    def of_sums(self, rows: Indices, sums: Floats) -> Floats:
+        """Return what such ``sums`` add to the predictions of some rows: one line for all where there is no plane."""
+        features, constant = self.features_of_rows(rows), np.asarray(self.plane.constant * sums[0])
+        return constant if features is None else features.times(sums[1:]) + constant
+
     def features_of_rows(self, rows: Indices) -> _Features | None:
         """Return the features of some rows, None where there is no plane."""
         if self.plane.scale is None:

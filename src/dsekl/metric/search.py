@@ -142,7 +142,7 @@ class Search:
             return
         first = self._first_regions
         if len(new) > 1 or self.found:
-            partial = {setting: Found(*setting, *lines) for setting, lines in self._lines(first, new).items()}
+            partial = {setting: Found(*setting, *lines) for setting, lines in self.lines(first, new).items()}
             n_rows = sum(len(self.regions[number].held_out) for number in first)
             known = [found.of_first(n_rows) for found in self.found.values()]
             best = min([*known, *partial.values()], key=lambda found: found.rank)
@@ -150,14 +150,14 @@ class Search:
         self._judge_everywhere([setting for setting in new if setting not in self._behind])
 
     def _judge_everywhere(self, settings: list[Setting]) -> None:
-        for setting, lines in self._lines(range(len(self.regions)), settings).items():
+        for setting, lines in self.lines(range(len(self.regions)), settings).items():
             self.found[setting] = Found(*setting, *lines)
 
     @property
     def _first_regions(self) -> range:
         return range(max(1, len(self.regions) // FIRST_REGIONS))
 
-    def _lines(self, numbers: Sequence[int], settings: list[Setting]) -> dict[Setting, Floats]:
+    def lines(self, numbers: Sequence[int], settings: list[Setting]) -> dict[Setting, Floats]:
         """Return for each setting the errors, losses and weights of the held-out rows of some regions."""
         wanted = [
             (number, setting) for setting in settings for number in numbers if (number, setting) not in self._judged

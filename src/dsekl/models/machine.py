@@ -133,7 +133,7 @@ class Machine:
         kernel = self.usual_kernel if settled.kernel is None else CHOSEN_KERNELS[settled.kernel]
         loss = self.usual_loss if settled.loss is None else CHOSEN_LOSSES[settled.loss]
         machine = replace(self, kernel=kernel, loss=loss)
-        beside = self._beside(settled)
+        beside = self.beside(settled)
         own = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
         own = metric.with_plane(own, examples.rows, beside, settled.reshaping)
         if own.order is not None:
@@ -159,7 +159,7 @@ class Machine:
     ) -> Gram:
         """Return the kernel matrix of the rows, made block by block, at a gamma that is settled."""
         if isinstance(rows, ArrayRows | CsrRows | StoredRows) and gamma is not None and np.ndim(gamma) == 0:
-            _warn_of_unequal_scales(rows, self.names)
+            warn_of_unequal_scales(rows, self.names)
         dtype = self.dtype
         if dtype == "auto":
             dtype = "float64" if len(rows) <= MOST_DOUBLE_ROWS else "float32"
@@ -174,7 +174,7 @@ class Machine:
             reshaping,
         )
 
-    def _beside(self, settled: Settled) -> metric.Beside:
+    def beside(self, settled: Settled) -> metric.Beside:
         """Return what stands beside the kernel: what is asked for, and else what was settled on."""
         return metric.Beside(
             settled.intercept or bool(self.trend) if self.intercept is None else self.intercept,
@@ -194,11 +194,11 @@ class Machine:
         return Reference(build, rows, own.order, self.budget)
 
     def settle(
-        self, examples: Examples, run: Run, rng: np.random.Generator, course: Course
+        self, examples: Examples, run: Run, rng: np.random.Generator, course: Course, n_rows: int | None = None
     ) -> tuple[Settled, list[metric.Fold]]:
         """Return gamma, learned if it is to be, and what goes with it; and the parts that were held out to learn it.
 
-        ``course`` is told how far that is.
+        ``course`` is told how far that is; ``n_rows`` is how many rows will be fitted, if these are a sample of them.
         """
         rows, C = examples.rows, 1.0 if self.C is None else self.C
         beside = self.usual_beside
@@ -218,7 +218,7 @@ class Machine:
                 "gamma='learn' needs dense rows and a distance-based (stationary) kernel, such as 'rbf', not "
                 f"kernel={self.usual_kernel!r} on {type(rows.values).__name__}; set gamma='scale' or a number"
             )
-        found = self._learned(rows, examples, run, course)
+        found = self._learned(rows, examples, run, course, n_rows or len(rows))
         reshaping = found.reshaping
         settled = Settled(
             self._gamma(found.gamma, rows, rng),
@@ -235,7 +235,7 @@ class Machine:
         )
         return settled, found.folds
 
-    def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course) -> metric.Choice:
+    def _learned(self, rows: DenseRows, examples: Examples, run: Run, course: Course, n_rows: int) -> metric.Choice:
         """Return what held-out rows choose."""
         data = metric.Data(
             rows, examples.targets, examples.weights, examples.errors, examples.classes, run.workers, self.kernel_tol,
@@ -243,7 +243,7 @@ class Machine:
             self.optional,
         )  # fmt: skip
         options = metric.Options(
-            self._kernels(len(rows)), self._losses(), self.C, self.kernel is None,
+            self._kernels(n_rows), self._losses(), self.C, self.kernel is None,
             self._choices_beside(examples.classes is not None),
         )  # fmt: skip
 
@@ -319,7 +319,7 @@ class Machine:
         return float(values) if values.ndim == 0 else values
 
 
-def _warn_of_unequal_scales(rows: NumberRows, names: NDArray[Any] | None) -> None:
+def warn_of_unequal_scales(rows: NumberRows, names: NDArray[Any] | None) -> None:
     """Suggest a scaler where one column would drown the others."""
     found = unequal_scales(rows)
     if found is None:

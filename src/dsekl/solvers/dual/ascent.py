@@ -20,9 +20,9 @@ others are predicted anew; only then is the gap a certificate, and violators are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,15 +112,20 @@ class DualAscent(BaseEstimator):
         """Tell whether a fit of so many rows starts on a sample of them."""
         return self.grow and n_rows > 2 * FEWEST_ROWS
 
+    def first_size(self, n_rows: int) -> int:
+        """Return how many of so many rows are in the first sample."""
+        size = n_rows
+        while self.grows(size) and size > n_rows // 16:
+            size //= 2
+        return size
+
     def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
         if not problem.gram.symmetric:
             raise ValueError("solver='dual' needs expansion='empirical': it has one coefficient for each training row")
         _require_moderate(problem)
         shape = (problem.n_rows, problem.n_outputs)
         rank = rng.permutation(problem.n_rows)
-        size = problem.n_rows
-        while self.grows(size) and size > problem.n_rows // 16:
-            size //= 2
+        size = self.first_size(problem.n_rows)
         nothing, diagonal = np.zeros(shape), problem.gram.diagonal()
         first = violations(problem.targets, problem.C * problem.weights, nothing, nothing, diagonal, problem.loss)
         return DualState(
@@ -152,7 +157,7 @@ class DualAscent(BaseEstimator):
 
     def epoch(self, problem: Problem, state: DualState) -> Iterator[float]:
         """Meet every active row that violates its optimality condition, once; then let rows in and out."""
-        rows = _ActiveRows(problem, state)
+        rows = ActiveRows(problem, state)
         if state.plan is None:
             state.plan = rows.plan(self)
         yield from rows.run(self, state.plan)
@@ -165,12 +170,15 @@ class DualAscent(BaseEstimator):
                 accelerate(problem, state)
             state.threshold = min(state.threshold, max(FINE, 0.5 * state.threshold))
         if np.isfinite(slack):
-            now = _ActiveRows(problem, state)
+            now = ActiveRows(problem, state)
             state.active[now.rows[now.conditions().settled(slack)]] = False
         state.end_epoch()
         before = state.gap
-        self._measure_gap(problem, state)
-        state.slow = state.slow + 1 if np.isfinite(before) and state.gap > SLOW * before else 0
+        if state.size < problem.n_rows:
+            state.gap = np.inf
+        else:
+            measure_gap(_AllRows(problem, state), state, lambda: _goal(problem, state))
+        state.slow = slow_epochs(before, state)
 
     def judge(self, problem: Problem, state: DualState) -> Verdict:
         return Verdict("gap", state.gap, _goal(problem, state))
@@ -178,29 +186,73 @@ class DualAscent(BaseEstimator):
     def coefficients(self, problem: Problem, state: DualState) -> Floats:
         return state.coef.copy()
 
-    def _measure_gap(self, problem: Problem, state: DualState) -> None:
-        """Measure the gap: an estimate will do while it is far above the goal, else all rows become active first."""
-        if state.size < problem.n_rows:
-            state.gap = np.inf
+
+class Measurable(Protocol):
+    """The rows of a run, as far as its gap is to be measured."""
+
+    @property
+    def n_inactive(self) -> int: ...
+
+    def certify(self) -> Certificate:
+        """Measure the gap with the predictions that are kept."""
+
+    def predict_inactive(self) -> None:
+        """Predict the rows anew that are not active, and make them so."""
+
+    def audit(self, goal: float) -> Certificate | None:
+        """Measure the gap in float64 with nothing left out; None where nobody can."""
+
+
+def measure_gap(rows: Measurable, state: DualState, goal: Callable[[], float]) -> None:
+    """Measure the gap: an estimate will do while it is far above the goal, else all rows become active first.
+
+    ``goal`` may depend on the primal objective that is measured.
+    """
+    _take(rows.certify(), state)
+    if rows.n_inactive:
+        estimate = OPTIMISM * state.gap
+        if state.change > 0 and estimate >= max(goal(), TRUST * state.exact_gap):
+            state.gap = estimate
             return
-        _take(certify(problem, state), state)
-        inactive = np.flatnonzero(~state.active)
-        if len(inactive):
-            estimate = OPTIMISM * state.gap
-            if state.change > 0 and estimate >= max(_goal(problem, state), TRUST * state.exact_gap):
-                state.gap = estimate
-                return
-            _predict(problem, state, inactive)
-            _take(certify(problem, state), state)
-            if state.gap > estimate:
-                state.tolerated_share *= 0.1
-        goal = _goal(problem, state)
-        if state.gap < goal and problem.reference is not None:
-            _take(audited(problem, state, problem.reference, goal), state)
-        state.exact_gap = state.gap
-        if state.change == 0:
-            # Nothing is left to do at this threshold, and the gap may still be above the goal.
-            state.threshold *= 0.5
+        rows.predict_inactive()
+        _take(rows.certify(), state)
+        if state.gap > estimate:
+            state.tolerated_share *= 0.1
+    wanted = goal()
+    found = rows.audit(wanted) if state.gap < wanted else None
+    if found is not None:
+        _take(found, state)
+    state.exact_gap = state.gap
+    if state.change == 0:
+        # Nothing is left to do at this threshold, and the gap may still be above the goal.
+        state.threshold *= 0.5
+
+
+@dataclass(frozen=True)
+class _AllRows:
+    """The rows of a run in one process."""
+
+    problem: Problem
+    state: DualState
+
+    @property
+    def n_inactive(self) -> int:
+        return int(np.count_nonzero(~self.state.active))
+
+    def certify(self) -> Certificate:
+        return certify(self.problem, self.state)
+
+    def predict_inactive(self) -> None:
+        _predict(self.problem, self.state, np.flatnonzero(~self.state.active))
+
+    def audit(self, goal: float) -> Certificate | None:
+        reference = self.problem.reference
+        return None if reference is None else audited(self.problem, self.state, reference, goal)
+
+
+def slow_epochs(before: float, state: DualState) -> int:
+    """Return how many epochs in a row have lowered the gap by little, the last from what it was ``before``."""
+    return state.slow + 1 if np.isfinite(before) and state.gap > SLOW * before else 0
 
 
 def _goal(problem: Problem, state: DualState) -> float:
@@ -213,10 +265,10 @@ def _goal(problem: Problem, state: DualState) -> float:
         return problem.tol
     if problem.hard:
         return problem.loss.settled_gap
-    return _settled_gap(problem, state, state.primal, float(problem.weights.sum()))
+    return settled_gap(problem, state, state.primal, float(problem.weights.sum()))
 
 
-def _settled_gap(problem: Problem, state: DualState, primal: float, weight: float) -> float:
+def settled_gap(problem: Problem, state: DualState, primal: float, weight: float) -> float:
     """Return the gap at which predictions have settled, of rows with a primal objective and a sum of weights."""
     unseen = problem.C * weight * state.unseen_loss
     widening = max(1.0, unseen / primal) if primal > 0 else 1.0
@@ -239,8 +291,9 @@ def _take(found: Certificate, state: DualState) -> None:
     state.gap, state.primal, state.loss_sum, state.loss_weight = found.gap, found.primal, found.loss, found.weight
 
 
-def _next_size(problem: Problem, state: DualState) -> int:
-    return problem.n_rows if 2 * state.size > problem.n_rows - FEWEST_ROWS else 2 * state.size
+def next_size(n_rows: int, size: int) -> int:
+    """Return how many of so many rows are in the sample after one of a ``size``."""
+    return n_rows if 2 * size > n_rows - FEWEST_ROWS else 2 * size
 
 
 def _may_grow(problem: Problem, state: DualState) -> bool:
@@ -249,10 +302,10 @@ def _may_grow(problem: Problem, state: DualState) -> bool:
     The last sample is solved first: what it predicts for the other half of the rows, which it has not seen, is to tell
     how far predictions can be trusted.
     """
-    if _next_size(problem, state) < problem.n_rows or state.waited == MOST_WAITED or problem.hard:
+    if next_size(problem.n_rows, state.size) < problem.n_rows or state.waited == MOST_WAITED or problem.hard:
         return True
     found = certify_sample(problem, state)
-    if found.gap < max(problem.tol or 0.0, _settled_gap(problem, state, found.primal, found.weight)):
+    if found.gap < max(problem.tol or 0.0, settled_gap(problem, state, found.primal, found.weight)):
         return True
     state.waited += 1
     state.threshold = 0.5 * state.threshold
@@ -261,7 +314,7 @@ def _may_grow(problem: Problem, state: DualState) -> bool:
 
 def _grow(problem: Problem, state: DualState) -> None:
     """Double the sample; the rows that join are predicted by the model that has not seen them."""
-    larger = _next_size(problem, state)
+    larger = next_size(problem.n_rows, state.size)
     newcomers = np.flatnonzero((state.rank >= state.size) & (state.rank < larger))
     state.size, state.threshold = larger, COARSE
     _predict(problem, state, newcomers)
@@ -282,7 +335,7 @@ def _predict(problem: Problem, state: DualState, rows: NDArray[np.intp]) -> None
     state.active[rows] = True
 
 
-class _ActiveRows:
+class ActiveRows:
     """One epoch's view of the active set: its points gathered once, its predictions in one array."""
 
     def __init__(self, problem: Problem, state: DualState) -> None:
@@ -328,15 +381,17 @@ class _ActiveRows:
             elif len(self.rows) > solver.block_size:
                 block = self.violators(block)
             if len(block):
+                alone = len(self.rows) <= solver.block_size
                 # The first sweeps over one block often are enough for the gap, though they have not settled.
-                one_block = len(self.rows) <= solver.block_size and self.state.epoch > 0
-                self.step(solver, block, whole=closing or one_block)
+                whole = closing or (alone and self.state.epoch > 0)
+                most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
+                self.step(solver, block, whole, most_sweeps)
                 self.state.step += 1
                 self.keep()
             plan.done += 1
             yield plan.done / len(blocks)
 
-    def step(self, solver: DualAscent, block: NDArray[np.intp], whole: bool) -> None:
+    def step(self, solver: DualAscent, block: NDArray[np.intp], whole: bool, most_sweeps: int) -> None:
         """Solve one block, and carry its change to the predictions of all active rows.
 
         A block that is to be solved as a ``whole`` is, where its sweeps do not settle it.
@@ -349,7 +404,6 @@ class _ActiveRows:
             self.solve(K, block, after)
         else:
             loss, small = self.problem.loss, INNER_PRECISION * self.small
-            most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if len(self.rows) <= solver.block_size else 1)
 
             def one_output(o: int) -> None:
                 coef, f = np.ascontiguousarray(after[:, o]), self.f[block, o].astype(K.dtype)

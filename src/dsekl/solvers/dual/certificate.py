@@ -47,6 +47,12 @@ class Certificate:
     loss: float
     weight: float
 
+    def __add__(self, other: Certificate) -> Certificate:
+        """Return the certificate of two sets of rows."""
+        return Certificate(
+            self.excess + other.excess, self.primal + other.primal, self.loss + other.loss, self.weight + other.weight
+        )
+
     @property
     def gap(self) -> float:
         """The relative gap, (primal - dual) / primal, which no optimum can be further away than."""
@@ -110,14 +116,7 @@ def feasible(problem: Problem, coef: Floats, former_C: float) -> Floats:
 
 def _soft(problem: Problem, state: DualState, rows: NDArray[np.intp]) -> Certificate:
     """Return the sums over some rows."""
-    excess, primal, loss = _parts(problem, state, rows, state.F[rows])
-    weights = problem.weights[rows]
-    return Certificate(
-        float(excess.sum()),
-        float(primal.sum()),
-        float((weights * loss).sum()),
-        float(weights[state.diagonal[rows] > 0].sum()),
-    )
+    return parts_of(problem, state.coef, state.diagonal, rows, state.F[rows]).summed()
 
 
 def _hard(problem: Problem, state: DualState) -> Certificate:
@@ -139,34 +138,54 @@ def _hard(problem: Problem, state: DualState) -> Certificate:
     return Certificate(gap * half_square, half_square, float((weights[:, None] * loss).sum()), float(weights.sum()))
 
 
-def _parts(problem: Problem, state: DualState, rows: NDArray[np.intp], F: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return what each row adds to the gap and to the primal objective with predictions ``F``, and its loss.
+@dataclass(frozen=True)
+class RowParts:
+    """What each of some rows adds to the gap and to the primal objective; its loss, and its weight."""
+
+    excess: Floats
+    primal: Floats
+    loss: Floats
+    weights: Floats
+
+    def summed(self) -> Certificate:
+        """Return the sums over the rows."""
+        loss = float((self.weights * self.loss).sum())
+        return Certificate(float(self.excess.sum()), float(self.primal.sum()), loss, float(self.weights.sum()))
+
+
+def parts_of(problem: Problem, coef: Floats, diagonal: Floats, rows: NDArray[np.intp], F: Floats) -> RowParts:
+    """Return what some rows add to the certificate with predictions ``F``.
 
     A row with k(x, x) = 0, such as an empty one under the linear kernel, moves no prediction: whatever its coefficient
     should be, it adds the same to both sides, and is left out.
     """
-    coef, y, C = state.coef[rows], problem.targets[rows], problem.C * problem.weights[rows, None]
+    own, y, C = coef[rows], problem.targets[rows], problem.C * problem.weights[rows, None]
     loss = problem.loss.value(y, F)
-    excess = coef * F + C * loss + problem.loss.conjugate(y, coef, C)
-    primal = 0.5 * coef * F + C * loss
-    counted = state.diagonal[rows] > 0
+    excess = own * F + C * loss + problem.loss.conjugate(y, own, C)
+    primal = 0.5 * own * F + C * loss
+    counted = diagonal[rows] > 0
     sums = [np.where(counted, part.sum(axis=1), 0.0) for part in (excess, primal, loss)]
-    return sums[0], sums[1], sums[2]
+    return RowParts(sums[0], sums[1], sums[2], np.where(counted, problem.weights[rows], 0.0))
 
 
 def _extrapolated(problem: Problem, state: DualState, rows: NDArray[np.intp], F: Floats) -> Certificate:
     """Return the certificate for all rows, from those that were predicted anew."""
-    whole = certify(problem, state)
-    kept, true = _parts(problem, state, rows, state.F[rows]), _parts(problem, state, rows, F)
-    share = len(rows) / problem.n_rows
+    kept, true = (parts_of(problem, state.coef, state.diagonal, rows, f) for f in (state.F[rows], F))
+    return extrapolated(certify(problem, state), kept, true, problem.n_rows)
+
+
+def extrapolated(whole: Certificate, kept: RowParts, true: RowParts, n_rows: int) -> Certificate:
+    """Return the certificate for all rows, from some with the predictions that were kept and with true ones."""
+    n_drawn = len(kept.excess)
+    share = n_drawn / n_rows
 
     def total(differences: Floats, sign: float) -> float:
-        error = float(differences.std(ddof=1)) * np.sqrt((1.0 - share) / len(rows))
-        return problem.n_rows * (float(differences.mean()) + sign * STANDARD_ERRORS * float(error))
+        error = float(differences.std(ddof=1)) * np.sqrt((1.0 - share) / n_drawn)
+        return n_rows * (float(differences.mean()) + sign * STANDARD_ERRORS * float(error))
 
     return Certificate(
-        whole.excess + total(true[0] - kept[0], 1.0),
-        whole.primal + total(true[1] - kept[1], -1.0),
+        whole.excess + total(true.excess - kept.excess, 1.0),
+        whole.primal + total(true.primal - kept.primal, -1.0),
         whole.loss,
         whole.weight,
     )

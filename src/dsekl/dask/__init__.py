@@ -1,0 +1,6 @@
+"""Kernel machines of rows on many machines: ``pip install "dsekl[dask]"``."""
+
+from .dask_classifier import DaskDSEKLClassifier
+from .dask_regressor import DaskDSEKLRegressor
+
+__all__ = ["DaskDSEKLClassifier", "DaskDSEKLRegressor"]

@@ -1,0 +1,175 @@
+"""Dask collections as blocks of rows: X, y and weights of the same rows together, so that none can be misaligned.
+
+Nothing is computed here but what collections say of themselves. Lengths that they do not know are checked where the
+blocks are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+
+CHUNK_ROWS = 2**16
+"""Rows of a block where X is an array in memory."""
+
+BESIDE = "dsekl beside X "
+"""What the names of columns begin with that are added to X for a while."""
+
+MOST_READS = 1_000
+"""Tasks that read blocks: where blocks are more, each task reads several."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of X, y and weights as delayed values; ``columns`` are the names of a frame's columns."""
+
+    X: list[Any]
+    y: list[Any]
+    weights: list[Any] | None
+    columns: list[str] | None
+    n_features: int
+
+    def groups(self) -> list[range]:
+        """Return consecutive blocks that are read together: one each, unless they are very many."""
+        size = -(-len(self.X) // MOST_READS)
+        return [range(start, min(start + size, len(self.X))) for start in range(0, len(self.X), size)]
+
+    def of(self, group: range) -> tuple[list[Any], list[Any], list[Any] | None]:
+        """Return the blocks of a group."""
+        some = slice(group.start, group.stop)
+        return self.X[some], self.y[some], None if self.weights is None else self.weights[some]
+
+
+def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
+    """Return the blocks of a training set; errors name what does not fit."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    X = _collection(X, "X")
+    if is_frame(X) and is_frame(y) and (sample_weight is None or is_frame(sample_weight)):
+        together = _blocks_of_frames(X, y, sample_weight)
+        if together is not None:
+            return together
+    rows, columns, n_features = blocks_of_X(X)
+    chunks = X.chunks[0] if isinstance(X, da.Array) else None
+    beside = {"y": y, "sample_weight": sample_weight}
+    found = {name: _beside(name, given, chunks, len(rows)) for name, given in beside.items() if given is not None}
+    return Blocks(rows, found["y"], found.get("sample_weight"), columns, n_features)
+
+
+def _joined(X: Any, beside: list[Any]) -> Any | None:
+    """Return a frame with further columns, None where that is more than to put rows of one source side by side.
+
+    Frames of several sources Dask would align by their indices, which files may count from 0 each.
+    """
+    whole = X.assign(**{f"{BESIDE}{k}": column for k, column in enumerate(beside)})
+    return whole if type(whole.expr).__name__ == "Assign" else None
+
+
+def _blocks_of_frames(X: Any, y: Any, sample_weight: Any) -> Blocks | None:
+    """Return the blocks of frames by way of one frame, None where they have no source in common.
+
+    Dask reads fewer columns in fewer, larger partitions, so that two frames of one file need not be cut alike.
+    """
+    _refuse_no_numbers(X)
+    targets = _columns(y)
+    whole = _joined(X, [*targets, *([] if sample_weight is None else _columns(sample_weight))])
+    if whole is None:
+        return None
+    of, blocks = dask.delayed(_columns_from, name="dsekl-columns", pure=False), list(whole.to_delayed())
+    n, last = len(X.columns), len(X.columns) + len(targets)
+    rows = [of(block, 0, n) for block in blocks]
+    ends = (n, None if y.ndim == 1 else last)
+    weighed = None if sample_weight is None else [of(block, last) for block in blocks]
+    return Blocks(rows, [of(block, *ends) for block in blocks], weighed, [str(name) for name in X.columns], n)
+
+
+def _columns(frame: Any) -> list[Any]:
+    """Return the columns of a frame, or the one that it is."""
+    return [frame[name] for name in frame.columns] if frame.ndim == 2 else [frame]
+
+
+def _columns_from(block: Any, first: int, last: int | None = None) -> Any:
+    """Return one column of a block of a frame by its place, or those up to another."""
+    return block.iloc[:, first] if last is None else block.iloc[:, first:last]
+
+
+def _refuse_no_numbers(X: Any) -> None:
+    for name, kind in X.dtypes.items():
+        if not (hasattr(kind, "kind") and kind.kind in "biuf"):
+            raise ValueError(
+                f"column {name!r} of X is of type {kind}, which is no number; encode it before the fit, e.g. with "
+                "X.categorize() and dask.dataframe.get_dummies(X), or leave it out"
+            )
+
+
+def blocks_of_X(X: Any) -> tuple[list[Any], list[str] | None, int]:
+    """Return the blocks of X, the names of its columns, and how many there are."""
+    if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions; give a dask array of shape (n_samples, n_features)")
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X is a dask array of {X.dtype}; give numbers, and encode texts and times")
+        whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        return list(whole.to_delayed().ravel()), None, int(X.shape[1])
+    _refuse_no_numbers(X)
+    return list(X.to_delayed()), [str(name) for name in X.columns], len(X.columns)
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether a collection is a frame or one of its columns."""
+    return is_dask_collection(X) and not isinstance(X, da.Array) and hasattr(X, "to_delayed")
+
+
+def _collection(X: Any, name: str) -> Any:
+    """Return X as a dask collection; arrays and frames in memory are cut."""
+    if isinstance(X, da.Array) or is_frame(X):
+        return X
+    if hasattr(X, "iloc"):
+        from dask.dataframe import from_pandas
+
+        return from_pandas(X, chunksize=CHUNK_ROWS, sort=False)
+    values = np.asarray(X)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is of type {values.dtype}; give a dask array or dataframe of numbers")
+    return da.from_array(values, chunks=(CHUNK_ROWS, *values.shape[1:]))
+
+
+def _beside(name: str, given: Any, chunks: tuple[float, ...] | None, n_blocks: int) -> list[Any]:
+    """Return the blocks of y or of weights, cut as X is."""
+    if is_frame(given):
+        blocks = list(given.to_delayed())
+    else:
+        known = chunks is not None and not np.isnan(chunks).any()
+        if not isinstance(given, da.Array):
+            values = np.asarray(given)
+            n = int(sum(chunks)) if known and chunks is not None else len(values)
+            if not known and n_blocks > 1:
+                raise ValueError(
+                    f"{name} is in memory, and the lengths of the blocks of X are not known; give {name} as a dask "
+                    "collection cut as X is, or call X.compute_chunk_sizes() first"
+                )
+            _require_length(name, len(values), n)
+            given = da.from_array(values, chunks=(chunks if known else len(values), *values.shape[1:]))
+        own = given.chunks[0]
+        if known and chunks is not None and not np.isnan(own).any():
+            _require_length(name, int(sum(own)), int(sum(chunks)))
+            given = given if own == chunks else given.rechunk({0: chunks})
+        if given.ndim == 2 and given.numblocks[1] > 1:
+            given = given.rechunk({1: -1})
+        blocks = list(given.to_delayed().ravel())
+    if len(blocks) != n_blocks:
+        raise ValueError(
+            f"X has {n_blocks} blocks and {name} has {len(blocks)}, and their lengths are not known; cut both alike, "
+            "e.g. by taking both from one dataframe, or call compute_chunk_sizes() first"
+        )
+    return blocks
+
+
+def _require_length(name: str, found: int, n: int) -> None:
+    if found != n:
+        raise ValueError(f"X has {n} rows and {name} has {found}; give as many of both")

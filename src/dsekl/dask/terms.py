@@ -1,0 +1,117 @@
+"""The model of a fit in parts: its terms in groups, each a model of its own that a worker holds.
+
+f is a sum over terms, so that the groups' sums add up to it. Parts are joined into a group as long as the memory budget
+holds it: a small model is one group, which every worker that predicts gets a copy of; of a large one, blocks of queries
+travel to the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.gram.affine import AffineGram
+from dsekl.gram.dense import DenseGram
+from dsekl.gram.points import DensePoints
+from dsekl.models import Model
+from dsekl.models.importances import importances
+from dsekl.parts import Hands, Part, Task
+from dsekl.parts.rounds import PartState
+from dsekl.rows import Rows
+from dsekl.workers import ALONE
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The points of some parts whose coefficients are not 0."""
+
+    data: NDArray[Any]
+    norms: NDArray[Any]
+    leaf: NDArray[np.int64]
+    coef: Floats
+
+
+@dataclass(frozen=True)
+class Support:
+    """What the client keeps of a part: the places in X of its terms, their targets, and what is beside them."""
+
+    places: NDArray[np.intp]
+    targets: Floats
+    intercept: Floats
+    trend: Floats | None
+
+
+def terms_of(part: Part, state: PartState) -> Terms:
+    """Return the terms of a part."""
+    kept = np.flatnonzero(state.own.coef.any(axis=1))
+    points = part.region.points.take(kept)
+    return Terms(points.data, points.norms, points.leaf, state.own.coef[kept])
+
+
+def support_of(part: Part, state: PartState) -> Support:
+    """Return what is told of the terms of a part."""
+    coef, rows = state.own.coef, part.region.rows
+    kept = np.flatnonzero(coef.any(axis=1))
+    intercept, trend = np.zeros(coef.shape[1]), None
+    if isinstance(part.gram, AffineGram):
+        intercept, trend = part.gram.intercept_and_trend(coef)
+    return Support(rows.places[kept], rows.targets[kept], intercept, trend)
+
+
+def gram_of(task: Task, points: DensePoints) -> DenseGram:
+    """Return the gram of a model with these points."""
+    nothing = points.take(slice(0))
+    return DenseGram(task.kernel, task.placement, nothing, points, task.budget, ALONE, task.reach.value)
+
+
+def without_points(task: Task) -> DenseGram:
+    """Return the gram of a model whose terms are elsewhere."""
+    return gram_of(task, DensePoints.of(np.zeros((0, task.placement.n_features), dtype=task.placement.dtype)))
+
+
+def model_of(task: Task, pieces: Sequence[Terms]) -> Model:
+    """Return the model of some parts' terms, with nothing beside them."""
+    first, leaves = 0, []
+    for piece in pieces:
+        leaves.append(piece.leaf - (piece.leaf.min() if len(piece.leaf) else 0) + first)
+        first = int(leaves[-1].max(initial=first)) + 1
+    names = ("data", "norms", "coef")
+    data, norms, coef = (np.concatenate([vars(piece)[name] for piece in pieces]) for name in names)
+    return Model(gram_of(task, DensePoints(data, norms, np.concatenate(leaves))), coef)
+
+
+def joined(models: Sequence[Model]) -> DenseGram:
+    """Return the gram of the terms of all groups."""
+    grams = [model.gram for model in models]
+    points: list[Any] = [gram.col_points for gram in grams if isinstance(gram, DenseGram)]
+    ends = np.cumsum([0, *(int(of.leaf.max(initial=0)) + 1 for of in points)])
+    leaf = np.concatenate([of.leaf + end for of, end in zip(points, ends[:-1], strict=True)])
+    data, norms = (np.concatenate([vars(of)[name] for of in points]) for name in ("data", "norms"))
+    assert isinstance(grams[0], DenseGram)
+    return replace(grams[0], row_points=DensePoints.of(data[:0]), col_points=DensePoints(data, norms, leaf))
+
+
+def importances_of(model: Model, intercept: Floats, trend: Floats | None, rows: Rows, seed: int) -> Floats | None:
+    """Return how much each feature moves the f of one group, with what is beside it."""
+    return importances(replace(model, intercept=intercept, trend=trend), rows, seed, ALONE)
+
+
+def grouped(hands: Hands, task: Task, parts: list[Any], states: list[Any], sizes: Sequence[int]) -> list[Any]:
+    """Return the models of groups of parts, as many terms in each as the memory budget holds."""
+    each = np.dtype(task.placement.dtype).itemsize * task.placement.n_features
+    terms = [hands.submit(f"terms-{p}", terms_of, part, states[p]) for p, part in enumerate(parts)]
+    groups: list[list[Any]] = [[]]
+    held = 0
+    for of, size in zip(terms, sizes, strict=True):
+        if groups[-1] and (held + size) * each > task.budget:
+            groups.append([])
+            held = 0
+        groups[-1].append(of)
+        held += size
+    return [hands.submit(f"model-{number}", model_of, task, group) for number, group in enumerate(groups)]

@@ -1,0 +1,30 @@
+"""Who runs the tasks of a fit in parts: this process here, or workers elsewhere.
+
+A task is a plain function of values that are never changed. What ``submit`` returns stands for its result, and may be
+an argument of further tasks, also in a list; ``gather`` brings results here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+
+class Hands(Protocol):
+    """Runs tasks."""
+
+    def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what stands for ``task(*arguments)``; the name is the task's own, for whoever looks at it."""
+
+    def gather(self, results: Sequence[Any]) -> list[Any]:
+        """Return the results themselves, in the order in which they are asked for."""
+
+
+class OwnHands:
+    """This process: each task is run when it is submitted."""
+
+    def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Any:
+        return task(*arguments)
+
+    def gather(self, results: Sequence[Any]) -> list[Any]:
+        return list(results)

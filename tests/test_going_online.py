@@ -13,7 +13,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor, OnlineDSEKLClassifier, Online
 from dsekl.kernels import RBF
 from dsekl.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
 from dsekl.online import Settings
-from dsekl.online.terms import implied
+from dsekl.online.taking_over import implied
 
 X = np.random.default_rng(0).standard_normal((900, 3))
 LABELS = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)

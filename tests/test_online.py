@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -83,20 +84,20 @@ def test_what_is_known_of_a_point_stays_true_under_all_maintenance(way: str, ker
 
 
 def test_merging_two_points_changes_f_less_than_losing_one() -> None:
-    errors = {}
-    for way in ("merge", "random"):
-        model = OnlineDSEKLClassifier(maintenance=way, budget=20, gamma=0.5, random_state=0)
-        errors[way] = 1 - learn(model, "classes", 0, 1400).score(X, LABELS)
+    errors = {"merge": 0.0, "random": 0.0}
+    for way, seed in product(errors, range(5)):  # a single stream is a matter of luck
+        model = OnlineDSEKLClassifier(maintenance=way, budget=20, gamma=0.5, random_state=seed)
+        errors[way] += 1 - learn(model, "classes", 0, 1400).score(X, LABELS)
     assert errors["merge"] < 0.8 * errors["random"]
 
 
 def test_forgetting_is_worth_it_after_a_change() -> None:
     y = np.where(np.arange(1400) < 700, X[:, 0] > 0, X[:, 0] < 0).astype(int)
-    wrong = {}
-    for half_life in (None, "auto", 100.0):
-        model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=0)
-        model.partial_fit(X[:900], y[:900], classes=[0, 1])
-        wrong[half_life] = np.mean(model.predict(X[900:]) != y[900:])
+    wrong: dict[float | str | None, float] = {None: 0.0, "auto": 0.0, 100.0: 0.0}
+    for half_life, seed in product(wrong, range(5)):
+        model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=seed)
+        model.partial_fit(X[:800], y[:800], classes=[0, 1])
+        wrong[half_life] += np.mean(model.predict(X[800:]) != y[800:])
     assert wrong[100.0] < 0.5 * wrong[None]
     assert wrong["auto"] < 0.5 * wrong[None]
 

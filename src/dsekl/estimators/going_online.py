@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsekl import losses
 from dsekl.losses import HomogeneousLoss
 from dsekl.models.online_terms import terms_of
-from dsekl.online.terms import started_from
+from dsekl.online.taking_over import started_from
 
 from .kernel_estimator import KernelEstimator
 from .units import spreads

@@ -12,7 +12,7 @@ from dsekl.kernels import VectorKernel
 from dsekl.online.beside import Beside
 from dsekl.online.large import LargeLearner
 from dsekl.online.learner import Learner
-from dsekl.online.terms import Terms
+from dsekl.online.taking_over import Terms
 from dsekl.rows import ArrayRows
 
 from .model import Model

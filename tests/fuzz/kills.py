@@ -127,9 +127,9 @@ def contents(folder: Path) -> Contents:
 
 
 def _content(path: Path) -> object:
-    if path.suffix in (".dsekl", ".ckpt"):
+    if path.suffix in (".dsekl", ".ckpt", ".refit"):
         header, arrays = persistence.read(path)
-        if path.suffix == ".ckpt":  # written last where the run was stopped last
+        if path.suffix != ".dsekl":  # a checkpoint is written last where the run was stopped last
             return sorted(arrays)
         return _timeless(header), {name: (str(a.dtype), a.shape, a.tobytes()) for name, a in arrays.items()}
     if path.name == "journal.json":

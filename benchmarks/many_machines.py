@@ -1,12 +1,12 @@
 """Kernel machines on Dask, on clusters of processes on this machine. Each section is a command of its own.
 
-DSEKL_DATA=... python benchmarks/distributed.py covertype [--rows 581012] [--defaults]
-DSEKL_DATA=... python benchmarks/distributed.py workers [--rows 100000]
-DSEKL_DATA=... python benchmarks/distributed.py kills [--rows 100000] [--kills 20]
-DSEKL_DATA=... python benchmarks/distributed.py memory [--gigabytes 4] [--limit 1500]
-DSEKL_DATA=... python benchmarks/distributed.py traffic [--rows 581012]
-DSEKL_DATA=... python benchmarks/distributed.py lightgbm [--rows 581012]
-DSEKL_DATA=... python benchmarks/distributed.py paper [--rows 20000]
+DSEKL_DATA=... python benchmarks/many_machines.py covertype [--rows 581012] [--defaults]
+DSEKL_DATA=... python benchmarks/many_machines.py workers [--rows 100000]
+DSEKL_DATA=... python benchmarks/many_machines.py kills [--rows 100000] [--kills 20]
+DSEKL_DATA=... python benchmarks/many_machines.py memory [--gigabytes 4] [--limit 1500]
+DSEKL_DATA=... python benchmarks/many_machines.py traffic [--rows 581012]
+DSEKL_DATA=... python benchmarks/many_machines.py lightgbm [--rows 581012]
+DSEKL_DATA=... python benchmarks/many_machines.py paper [--rows 20000]
 
 Nothing is chosen on test rows. --publish puts a section into docs/benchmarks.md.
 """
@@ -327,7 +327,7 @@ def main() -> None:
     if options.publish:
         rows = "" if options.rows is None else f" --rows {options.rows}"
         defaults = " --defaults" if options.defaults else ""
-        command = f"python benchmarks/distributed.py {options.section}{rows}{defaults}"
+        command = f"python benchmarks/many_machines.py {options.section}{rows}{defaults}"
         publish(f"Many machines: {options.section}", command, found)
     else:
         print(found)

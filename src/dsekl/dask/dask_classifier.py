@@ -53,7 +53,7 @@ def first_or_all(f: Floats) -> NDArray[Any]:
 
 
 @with_parameters_of(DSEKLClassifier)
-@with_parameters({**table(loss="auto", class_weight=CLASS_WEIGHT, objective=OBJECTIVE), **OWN})
+@with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT, objective=OBJECTIVE) | OWN)
 class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     """``DSEKLClassifier`` on a Dask cluster: the same machine, with the same certificate, of rows on many machines.
 

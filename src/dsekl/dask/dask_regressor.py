@@ -34,7 +34,7 @@ def all_targets(f: Floats) -> NDArray[Any]:
 
 @with_parameters_of(DSEKLRegressor)
 @with_parameters_of(DaskDSEKLClassifier)
-@with_parameters({**table(loss="squared"), **OWN})
+@with_parameters(table(loss="squared") | OWN)
 class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
     """``DSEKLRegressor`` on a Dask cluster; see ``DaskDSEKLClassifier`` for how.
 

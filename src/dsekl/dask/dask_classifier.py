@@ -15,7 +15,7 @@ from dsekl.calibration import Calibration
 from dsekl.estimators import inputs
 from dsekl.estimators.classifier import CLASS_WEIGHT, OBJECTIVE, DSEKLClassifier
 from dsekl.estimators.docstrings import with_parameters_of
-from dsekl.estimators.labels import decisions, log_losses, wrong
+from dsekl.estimators.labels import decisions, log_losses, require_two_classes, wrong
 from dsekl.estimators.parameters import table, with_parameters
 from dsekl.models import Examples
 from dsekl.rows import ArrayRows
@@ -104,10 +104,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         assert overview.counts is not None
         classes = self.classes_ = overview.labels
         self._local.__dict__["classes_"] = classes
-        if len(classes) < 2:
-            raise ValueError(
-                f"y holds one class only, {classes[0]!r}; a classifier needs at least two. Check y and sample_weight."
-            )
+        require_two_classes(classes)
         weighed = None
         if self.class_weight is not None:
             weighed = inputs.class_weights(self.class_weight, classes, np.repeat(classes, overview.counts))

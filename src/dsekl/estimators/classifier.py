@@ -18,7 +18,7 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import DecisionMixin, log_losses, wrong
+from .labels import DecisionMixin, log_losses, require_two_classes, wrong
 from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 
@@ -235,11 +235,7 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
         rows, labels, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.labels)
         counted = weights > 0
         self.classes_ = np.unique(labels[counted])
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two. Check y and "
-                "sample_weight."
-            )
+        require_two_classes(self.classes_)
         codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         if self.class_weight is not None:
             weights = weights * inputs.class_weights(self.class_weight, self.classes_, labels[counted])[codes]

@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def require_two_classes(classes: NDArray[Any]) -> None:
+    """Raise ValueError where there is nothing to tell apart."""
+    if len(classes) < 2:
+        shown = f"one class only, {classes.tolist()[0]!r}" if len(classes) else "nothing"
+        raise ValueError(f"y holds {shown}; a classifier needs at least two classes. Check y and sample_weight.")
+
+
 def decisions(f: Floats) -> NDArray[np.intp]:
     """Return the code of the class that f (n_rows, n_outputs) decides for."""
     return (f[:, 0] > 0).astype(np.intp) if f.shape[1] == 1 else f.argmax(axis=1)

@@ -14,7 +14,7 @@ from dsekl.online.odds import probabilities
 from . import inputs
 from .classifier import DSEKLClassifier, targets_of
 from .going_online import went_online
-from .labels import DecisionMixin
+from .labels import DecisionMixin, require_two_classes
 from .online import Floats, OnlineEstimator, parameters
 from .parameters import with_parameters
 
@@ -158,9 +158,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
 
     def _announce(self, classes: ArrayLike) -> None:
         found = np.unique(inputs.labels(classes))
-        if len(found) < 2:
-            shown = "nothing" if not len(found) else f"one class only, {found[0]!r}"
-            raise ValueError(f"y holds {shown}; a classifier needs at least two classes")
+        require_two_classes(found)
         self.classes_ = found
         self._begin(1 if len(found) == 2 else len(found))
 

@@ -49,7 +49,9 @@ class BlockDiagonal(ClassifierMixin, BaseEstimator):
             raise ValueError(f"n_blocks={self.n_blocks!r} must be at least 1, e.g. 2")
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two")
+            raise ValueError(
+                f"y holds one class only, {self.classes_[:1].tolist()[0]!r}; a classifier needs at least two"
+            )
         order = check_random_state(self.random_state).permutation(len(rows))
         blocks = np.array_split(order, min(self.n_blocks, len(rows)))
         self.machines_ = [self._machine(rows[block], labels[block]) for block in blocks]

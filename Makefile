@@ -51,10 +51,15 @@ lint: .venv/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should run meanwhile
+bench: .venv/.installed-bench  ## benchmarks against rivals, alone on the machine; BEFORE="--before OTHER/src"
 	$(BIN)/python benchmarks/gram.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/seconds.py measure $(BEFORE)
+	$(BIN)/python benchmarks/seconds.py publish
+	$(BIN)/python benchmarks/cost.py measure
+	$(BIN)/python benchmarks/cost.py profile
+	$(BIN)/python benchmarks/cost.py publish
 	$(BIN)/python benchmarks/stopping.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/certificates.py
@@ -67,6 +72,7 @@ bench: .venv/.installed-bench  ## benchmarks against rivals; nothing else should
 	$(BIN)/python benchmarks/large_data.py
 	$(BIN)/python benchmarks/claim.py measure
 	$(BIN)/python benchmarks/claim.py draw
+	$(BIN)/python benchmarks/readme.py
 
 clean:
 	rm -rf .venv build dist docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -50,7 +50,7 @@ def left_out(name: str) -> Iterator[None]:
     if name == WHOLE:
         yield
         return
-    owner, method = (Chooser, STEPS[name]) if name in STEPS else (candidates.Candidates, "made")
+    owner, method = (Chooser, STEPS[name]) if name in STEPS else (candidates.Candidates, "learned")
     usual = getattr(owner, method)
 
     def made(self: Any, advance: Callable[[float], None]) -> Any:

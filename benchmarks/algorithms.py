@@ -35,25 +35,6 @@ def covertype() -> tuple[Any, Any]:
     return X, np.where(y[order] == 2, 1, -1)
 
 
-def xor() -> None:
-    """Algorithm 1 against batch SVC on the paper's XOR problem, ten seeds."""
-    errors = []
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        corners = rng.choice([-1.0, 1.0], (1100, 2))
-        X, y = corners + np.sqrt(0.2) * rng.standard_normal((1100, 2)), np.sign(corners.prod(axis=1))
-        solver = DoublyStochastic(50, 50, steps="paper")
-        models = [
-            DSEKLClassifier(gamma=1.0, solver=solver, max_epochs=200, random_state=seed),
-            SVC(gamma=1.0),
-        ]
-        errors.append([1 - model.fit(X[:100], y[:100]).score(X[100:], y[100:]) for model in models])
-    mean, spread = 100 * np.mean(errors, axis=0), 100 * np.std(errors, axis=0)
-    names = ["Algorithm 1, I = J = 50", "batch SVC"]
-    rows = [[name, f"{mean[k]:.1f} ± {spread[k]:.1f} %"] for k, name in enumerate(names)]
-    publish("XOR, N = 100", COMMAND, "Test error over ten seeds.\n\n" + table(["", "error"], rows))
-
-
 def epochs(X: Any, y: Any) -> None:
     """Test error of both readings of Algorithm 2 on 20,000 rows."""
     train, test = slice(0, 20_000), slice(20_000, 40_000)
@@ -183,7 +164,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["beside"]:
         beside_the_exact_machine()
         raise SystemExit
-    xor()
     beside_the_exact_machine()
     X, y = covertype()
     epochs(X, y)

@@ -8,7 +8,6 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pandas as pd
-import skrub
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -25,6 +24,13 @@ from dsekl import DSEKLClassifier, DSEKLRegressor
 
 TUNED_ROWS = 3_000
 """Rows on which the support vector machine is tuned."""
+
+
+def behind_skrub(machine: Any) -> Any:
+    """Return a machine behind skrub's vectoriser, which is imported when it is wanted."""
+    import skrub
+
+    return skrub.tabular_pipeline(machine)
 
 
 class WithNativeCategories:
@@ -64,7 +70,7 @@ class TunedSVM:
 
     def fit(self, X: pd.DataFrame, y: Any) -> TunedSVM:
         machine = SVC() if self.classes else SVR()
-        self.encoder = skrub.tabular_pipeline(machine)[:-1]
+        self.encoder = behind_skrub(machine)[:-1]
         self.scaler = StandardScaler()
         y = np.asarray(y)
         if not self.classes:
@@ -103,7 +109,7 @@ def machines(classes: bool) -> dict[str, Callable[[], Any]]:
             "HistGradientBoosting": lambda: WithNativeCategories(
                 HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
             ),
-            "random forest": lambda: skrub.tabular_pipeline(RandomForestClassifier(random_state=0)),
+            "random forest": lambda: behind_skrub(RandomForestClassifier(random_state=0)),
             "tuned SVM": lambda: TunedSVM(classes=True),
         }
     return {
@@ -112,6 +118,6 @@ def machines(classes: bool) -> dict[str, Callable[[], Any]]:
         "HistGradientBoosting": lambda: WithNativeCategories(
             HistGradientBoostingRegressor(categorical_features="from_dtype", random_state=0)
         ),
-        "random forest": lambda: skrub.tabular_pipeline(RandomForestRegressor(random_state=0)),
+        "random forest": lambda: behind_skrub(RandomForestRegressor(random_state=0)),
         "tuned SVM": lambda: TunedSVM(classes=False),
     }

@@ -1,131 +1,79 @@
 """Tables as they come: one call each, against boosting, forests and support vector machines.
 
-``DSEKL_DATA=... python benchmarks/frames.py SHOW [--rows N] [--seeds K]`` prints a table, puts it into
-docs/benchmarks.md where all rows were used, and writes benchmarks/results/frames-SHOW.json. SHOW is one of
+``DSEKL_DATA=... python benchmarks/frames.py SHOW [--rows N] [--seeds K] [--only NAME ...]`` measures what is not in
+benchmarks/results/frames-SHOW.json yet, cell by cell, so that it can be stopped and gone on with; then it prints a
+table and puts it into docs/benchmarks.md. ``--rows`` is for a trial: nothing is kept. SHOW is one of
 
 - tables: bank-marketing and green-taxi from their raw files, against rivals
 - categories: texts as they come against the best of three encodings made by hand
 - calibration: log loss and expected calibration error, against CalibratedClassifierCV and LightGBM
+- cost: CPU time of the calibration beside that of the fit
 - objective: choosing by log loss against choosing by decisions, on 1,500 rows
 - intervals: coverage and width of 90 % intervals, against LightGBM's quantiles
 - csv: a csv of a million rows of 30 mixed columns through ``dsekl fit``, and how fast rows are encoded
 
-Every split is a random half; seconds are wall-clock seconds of the fit.
+Every split is a random half. Errors do not depend on what else a machine does, so CPU seconds are kept with them;
+``--timed``, alone on the machine, measures cells without wall-clock seconds again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
+import cells
 import lightgbm
 import numpy as np
-import pandas as pd
+from frame_csv import encoding, fitting, mixed_csv
 from frame_rivals import machines
+from frame_scores import Score, halves, mushrooms, read_raw, scored, timed_fit
 from report import publish, table
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
-from tabular_data import RAW_TABLES, panel_data
+from tabular_data import panel_data
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
-
-RESULTS = Path(__file__).parent / "results"
 
 CLASSIFICATION = ("diabetes", "magic", "ring", "segment", "vehicle", "vowel", "ijcnn1", "penbased", "caravan",
                   "bank-marketing")  # fmt: skip
 REGRESSION = ("california-housing", "protein-casp", "diabetes progress", "friedman1", "friedman2", "diamonds", "movies",
               "bikeshare", "wage", "computers")  # fmt: skip
-MOST_ROWS = 10_000
-"""Training rows of the tables of calibration and intervals."""
+RAW = ("bank-marketing.csv.gz", "green-taxi.parquet")
+WITH_TEXTS = ("mushrooms", "bank-marketing.csv.gz", "chess.csv.gz", "wage.csv.gz", "diamonds.csv.gz")
+
+MOST_ROWS, LARGE, MOST_OF_LARGE = 3_000, ("magic", "ijcnn1"), 9_000
+"""Training rows of the tables of categories, calibration and intervals; two tables have as many as a growing sample
+needs."""
 
 FEW_ROWS = 1_500
 """Training rows of the comparison of objectives."""
 
-BINS = 15
 CSV_ROWS = 1_000_000
 
-Score = dict[str, float]
+Measured = tuple[str, str, Callable[[int], Score]]
+"""A row and a group of columns of a table, and what measures them for a seed."""
+
+the_panel = cache(panel_data)
 
 
-def read_raw(name: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return a table and its target as they come."""
-    path = Path(os.environ["DSEKL_DATA"]) / "raw" / name
-    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, sep=None, engine="python")
-    target = RAW_TABLES[name]
-    return frame.drop(columns=target), frame[target]
-
-
-def mushrooms() -> tuple[pd.DataFrame, pd.Series]:
-    """Return the mushrooms with letters as their categories; the first column is the class."""
-    codes = np.load(Path(os.environ["DSEKL_DATA"]) / "mushrooms.npz")["C"]
-    letters = pd.DataFrame({f"c{place}": [chr(code) for code in codes[:, place]] for place in range(codes.shape[1])})
-    return letters.drop(columns="c0"), letters["c0"]
-
-
-def halves(n: int, seed: int, rows: int | None) -> tuple[Any, Any]:
-    """Return rows to fit and rows to predict."""
-    order = np.random.default_rng(seed).permutation(n)
-    return order[: n // 2][:rows], order[n // 2 :]
-
-
-def mean_scores(of_seed: Callable[[int], Score], seeds: int) -> Score:
-    """Return the means over random halves."""
-    each = [of_seed(seed) for seed in range(seeds)]
-    return {name: float(np.mean([scores[name] for scores in each])) for name in each[0]}
-
-
-def scored(model: Any, X: Any, y: Any) -> Score:
-    """Return the usual scores of a fitted model."""
-    if hasattr(model, "predict_proba"):
-        p = np.asarray(model.predict_proba(X), dtype=np.float64)
-        loss = float(log_loss(y, p, labels=model.classes_))
-        found = {"log loss": loss, "calibration error": calibration_error(p, np.searchsorted(model.classes_, y)),
-                 "error": float(np.mean(model.classes_[p.argmax(axis=1)] != np.asarray(y)))}  # fmt: skip
-        return {"AUC": float(roc_auc_score(y, p[:, 1])), **found} if p.shape[1] == 2 else found
-    residuals = np.asarray(model.predict(X)) - np.asarray(y)
-    return {"RMSE": float(np.sqrt(np.mean(residuals**2))), "MAE": float(np.mean(np.abs(residuals)))}
-
-
-def calibration_error(p: Any, codes: Any) -> float:
-    """Return the mean distance between certainty and share of right predictions, over bins of certainty."""
-    certainty, right = p.max(axis=1), p.argmax(axis=1) == codes
-    bins = np.minimum((certainty * BINS).astype(int), BINS - 1)
-    gaps = np.abs(np.bincount(bins, right, BINS) - np.bincount(bins, certainty, BINS))
-    return float(gaps.sum() / len(p))
-
-
-def timed_fit(make: Callable[[], Any], X: Any, y: Any, new: Any, y_new: Any) -> Score:
-    """Return the scores and the seconds of a fit."""
-    started = perf_counter()
-    model = make().fit(X, y)
-    seconds = perf_counter() - started
-    return {**scored(model, new, y_new), "seconds": seconds}
-
-
-def show_tables(rows: int | None, seeds: int) -> dict[str, Any]:
+def show_tables(rows: int | None) -> Iterator[Measured]:
     """Compare machines on raw tables."""
-    found: dict[str, Any] = {}
-    for name in ("bank-marketing.csv.gz", "green-taxi.parquet"):
+    for name in RAW:
         X, y = read_raw(name)
         for machine, make in machines(y.dtype.kind not in "if").items():
 
-            def of_seed(seed: int, X: Any = X, y: Any = y, make: Any = make) -> Score:
+            def measure(seed: int, X: Any = X, y: Any = y, make: Any = make) -> Score:
                 fitted, new = halves(len(y), seed, rows)
                 return timed_fit(make, X.iloc[fitted], y.iloc[fitted], X.iloc[new], y.iloc[new])
 
-            found[f"{name.partition('.')[0]}, {machine}"] = mean_scores(of_seed, seeds)
-    return found
+            yield f"{name.partition('.')[0]}, {machine}", "", measure
 
 
 def by_hand(make: Callable[[], Any], encoder: Any) -> Callable[[], Any]:
@@ -135,13 +83,10 @@ def by_hand(make: Callable[[], Any], encoder: Any) -> Callable[[], Any]:
     return lambda: make_pipeline(make_column_transformer((encoder, texts), (StandardScaler(), others)), make())
 
 
-def show_categories(rows: int | None, seeds: int) -> dict[str, Any]:
+def show_categories(rows: int | None) -> Iterator[Measured]:
     """Compare texts as they come with encodings by hand: error rates, or RMSE as a share of the deviation."""
-    tables = {"mushrooms": mushrooms()}
-    for name in ("bank-marketing.csv.gz", "chess.csv.gz", "wage.csv.gz", "diamonds.csv.gz"):
-        tables[name.partition(".")[0]] = read_raw(name)
-    found: dict[str, Any] = {}
-    for name, (X, y) in tables.items():
+    for name in WITH_TEXTS:
+        X, y = mushrooms() if name == "mushrooms" else read_raw(name)
         classes = y.dtype.kind not in "if"
         ours = DSEKLClassifier if classes else DSEKLRegressor
 
@@ -154,158 +99,196 @@ def show_categories(rows: int | None, seeds: int) -> dict[str, Any]:
             "ordinal": by_hand(make, OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)),
             "target": by_hand(make, TargetEncoder(target_type="auto" if classes else "continuous", random_state=0)),
         }
+        for way, machine in ways.items():
 
-        def of_seed(seed: int, X: Any = X, y: Any = y, ways: Any = ways, classes: bool = classes) -> Score:
-            fitted, new = halves(len(y), seed, rows)
-            scores = {}
-            for way, machine in ways.items():
+            def measure(seed: int, X: Any = X, y: Any = y, way: str = way, machine: Any = machine) -> Score:
+                fitted, new = halves(len(y), seed, rows or MOST_ROWS)
                 score = timed_fit(machine, X.iloc[fitted], y.iloc[fitted], X.iloc[new], y.iloc[new])
-                scores[way] = 100 * (score["error"] if classes else score["RMSE"] / float(y.std()))
-            return scores
+                return {way: 100 * (score["error"] if "error" in score else score["RMSE"] / float(y.std()))}
 
-        found[name] = mean_scores(of_seed, seeds)
-        found[name]["behind the best by hand"] = found[name]["as it comes"] - min(
-            value for way, value in found[name].items() if way != "as it comes"
-        )
+            yield name.partition(".")[0], way, measure
+
+
+def with_difference(found: dict[str, Score]) -> dict[str, Score]:
+    """Return the scores of encodings, and how far texts as they come are behind the best by hand."""
+    for scores in found.values():
+        others = [value for way, value in scores.items() if way != "as it comes"]
+        scores["behind the best by hand"] = scores["as it comes"] - min(others)
     return found
 
 
-def show_calibration(rows: int | None, seeds: int) -> dict[str, Any]:
+def show_calibration(rows: int | None) -> Iterator[Measured]:
     """Compare probabilities: our own, scikit-learn's around the same machine, and LightGBM's."""
-    found: dict[str, Any] = {}
-    tables = panel_data()
+    ways: dict[str, Callable[[], Any]] = {
+        "dsekl": lambda: DSEKLClassifier(random_state=0),
+        "CalibratedClassifierCV": lambda: CalibratedClassifierCV(DSEKLClassifier(random_state=0), ensemble=False),
+        "LightGBM": lambda: lightgbm.LGBMClassifier(verbose=-1, random_state=0),
+    }
     for name in CLASSIFICATION:
-        _, X, y = tables[name]
-        ways: dict[str, Callable[[], Any]] = {
-            "dsekl": lambda: DSEKLClassifier(random_state=0),
-            "CalibratedClassifierCV": lambda: CalibratedClassifierCV(DSEKLClassifier(random_state=0), ensemble=False),
-            "LightGBM": lambda: lightgbm.LGBMClassifier(verbose=-1, random_state=0),
-        }
+        for way, make in ways.items():
 
-        def of_seed(seed: int, X: Any = X, y: Any = y, ways: Any = ways) -> Score:
-            fitted, new = halves(len(y), seed, min(rows or MOST_ROWS, MOST_ROWS))
-            scores: Score = {}
-            for way, make in ways.items():
+            def measure(seed: int, name: str = name, way: str = way, make: Any = make) -> Score:
+                _, X, y = the_panel()[name]
+                fitted, new = halves(len(y), seed, rows or most_rows(name))
                 score = timed_fit(make, X[fitted], y[fitted], X[new], y[new])
-                parts = ("log loss", "calibration error", "seconds")
-                scores |= {f"{part}, {way}": score[part] for part in parts}
-            return scores
+                return {f"{part}, {way}": score[part] for part in ("log loss", "calibration error")}
 
-        found[name] = mean_scores(of_seed, seeds)
-    return found
+            yield name, way, measure
 
 
-def show_objective(rows: int | None, seeds: int) -> dict[str, Any]:
+def most_rows(name: str) -> int:
+    """Return how many training rows a table may have."""
+    return MOST_OF_LARGE if name in LARGE else MOST_ROWS
+
+
+def show_cost(rows: int | None) -> Iterator[Measured]:
+    """Measure the CPU time that the calibration takes, beside that of the fit, with one thread.
+
+    Up to 8,000 rows that is the time within the further fits and the choice of a map; of more rows it is what a fit
+    takes longer that solves the half-size machine before it doubles the sample.
+    """
+    for name in CLASSIFICATION:
+
+        def measure(seed: int, name: str = name) -> Score:
+            _, X, y = the_panel()[name]
+            fitted, _ = halves(len(y), seed, rows or most_rows(name))
+            of_all, of_calibration = cost_of(X[fitted], y[fitted], seed)
+            plain = of_all - of_calibration
+            if name in LARGE:
+                plain = cost_of(X[fitted], y[fitted], seed, waits=False)[0]
+            return {"fit, s": plain, "with calibration, s": of_all, "more, %": 100 * (of_all / plain - 1)}
+
+        yield name, "", measure
+
+
+def cost_of(X: Any, y: Any, seed: int, waits: bool = True) -> tuple[float, float]:
+    """Return the CPU seconds of a fit with its calibration, and of the steps that serve the calibration alone."""
+    from dsekl.models.cross_fitting import CrossFit
+    from dsekl.solvers.dual import ascent
+
+    spent, cross_fit, waited = [0.0], CrossFit.unseen, ascent.MOST_WAITED
+
+    def timed(self: CrossFit, *given: Any) -> Any:
+        before = process_time()
+        found = cross_fit(self, *given)
+        spent[0] += process_time() - before
+        return found
+
+    CrossFit.unseen = timed  # type: ignore[method-assign]
+    ascent.MOST_WAITED = waited if waits else 0
+    try:
+        started = process_time()
+        model = DSEKLClassifier(random_state=seed, n_jobs=1).fit(X, y)
+        fitted = process_time()
+        _ = model.calibration_
+        return process_time() - started, spent[0] + process_time() - fitted
+    finally:
+        CrossFit.unseen, ascent.MOST_WAITED = cross_fit, waited  # type: ignore[method-assign]
+
+
+def show_objective(rows: int | None) -> Iterator[Measured]:
     """Compare what is chosen by decisions with what is chosen by log loss."""
-    found: dict[str, Any] = {}
-    tables = panel_data()
     for name in ("bank-marketing", "caravan", "diabetes", "magic"):
-        _, X, y = tables[name]
+        for objective in ("decisions", "probabilities"):
 
-        def of_seed(seed: int, X: Any = X, y: Any = y) -> Score:
-            fitted, new = halves(len(y), seed, rows or FEW_ROWS)
-            scores: Score = {}
-            for objective in ("decisions", "probabilities"):
+            def measure(seed: int, name: str = name, objective: str = objective) -> Score:
+                _, X, y = the_panel()[name]
+                fitted, new = halves(len(y), seed, rows or FEW_ROWS)
                 model = DSEKLClassifier(objective=objective, random_state=0).fit(X[fitted], y[fitted])
                 score = scored(model, X[new], y[new])
-                scores |= {f"{part}, {objective}": score[part] for part in ("AUC", "log loss", "error")}
-            return scores
+                return {f"{part}, {objective}": score[part] for part in ("AUC", "log loss", "error")}
 
-        found[name] = mean_scores(of_seed, seeds)
-    return found
+            yield name, objective, measure
 
 
-def show_intervals(rows: int | None, seeds: int) -> dict[str, Any]:
+def show_intervals(rows: int | None) -> Iterator[Measured]:
     """Compare 90 % intervals with those between LightGBM's quantiles."""
-    found: dict[str, Any] = {}
-    tables = panel_data()
+
+    def ours(X: Any, y: Any, new: Any) -> Any:
+        return DSEKLRegressor(random_state=0).fit(X, y).predict_interval(new, coverage=0.9).T
+
+    def boosted(X: Any, y: Any, new: Any) -> Any:
+        made = [lightgbm.LGBMRegressor(objective="quantile", alpha=alpha, verbose=-1, random_state=0)
+                for alpha in (0.05, 0.95)]  # fmt: skip
+        return [model.fit(X, y).predict(new) for model in made]
+
     for name in REGRESSION:
-        _, X, y = tables[name]
+        for way, ends in {"dsekl": ours, "LightGBM": boosted}.items():
 
-        def of_seed(seed: int, X: Any = X, y: Any = y) -> Score:
-            fitted, new = halves(len(y), seed, min(rows or MOST_ROWS, MOST_ROWS))
-            model = DSEKLRegressor(random_state=0).fit(X[fitted], y[fitted])
-            ends = {"dsekl": model.predict_interval(X[new], coverage=0.9).T}
-            quantiles = [
-                lightgbm.LGBMRegressor(objective="quantile", alpha=alpha, verbose=-1, random_state=0)
-                .fit(X[fitted], y[fitted]).predict(X[new])
-                for alpha in (0.05, 0.95)
-            ]  # fmt: skip
-            ends["LightGBM"] = np.array(quantiles)
-            scores: Score = {}
-            for way, (low, high) in ends.items():
-                scores[f"coverage, {way}"] = 100 * float(np.mean((low <= y[new]) & (y[new] <= high)))
-                scores[f"width, {way}"] = float(np.mean(high - low) / np.std(y))
-            return scores
+            def measure(seed: int, name: str = name, way: str = way, ends: Any = ends) -> Score:
+                _, X, y = the_panel()[name]
+                fitted, new = halves(len(y), seed, rows or MOST_ROWS)
+                low, high = ends(X[fitted], y[fitted], X[new])
+                inside = (low <= y[new]) & (y[new] <= high)
+                width = float(np.mean(high - low) / np.std(y))
+                return {f"coverage, {way}": 100 * float(np.mean(inside)), f"width, {way}": width}
 
-        found[name] = mean_scores(of_seed, seeds)
-    return found
+            yield name, way, measure
 
 
-def mixed_csv(path: Path, rows: int) -> None:
-    """Write a csv of 30 mixed columns: numbers with gaps, categories and times."""
-    rng = np.random.default_rng(0)
-    for start in range(0, rows, 50_000):
-        n = min(50_000, rows - start)
-        part = {f"n{k}": np.where(rng.random(n) < 0.02, np.nan, rng.normal(size=n).round(4)) for k in range(20)}
-        part |= {f"c{k}": rng.choice([f"level {j}" for j in range(5 * (k + 1))], n) for k in range(9)}
-        part |= {
-            f"t{k}": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**7, n), unit="s") for k in range(1)
-        }
-        frame = pd.DataFrame(part)
-        signal = frame["n0"].fillna(0) + (frame["c0"] == "level 1") * frame["n1"].fillna(0)
-        frame["y"] = np.where(signal + rng.normal(size=n) > 0, "yes", "no")
-        frame.to_csv(path, index=False, header=start == 0, mode="w" if start == 0 else "a")
-
-
-def show_csv(rows: int | None, seeds: int) -> dict[str, Any]:
+def show_csv(rows: int | None) -> Iterator[Measured]:
     """Fit a large csv on the command line, and measure its memory; encode it alone."""
-    from dsekl.data import open_table
-    from dsekl.data.recipe import Options, learn
+    n_rows = rows or CSV_ROWS
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mixed.csv"
-        mixed_csv(path, rows or CSV_ROWS)
-        megabytes = path.stat().st_size / 1e6
-        opened = open_table(path)
-        recipe = learn(opened, Options(target="y"))
-        started = perf_counter()
-        n_encoded = sum(len(part.X) for part in recipe.encoded(opened, with_target=False))
-        encoding = perf_counter() - started
-        command = [sys.executable, "-c", CHILD, str(path), str(Path(folder) / "m.dsekl")]
-        started = perf_counter()
-        peak = float(subprocess.run(command, check=True, capture_output=True, text=True).stderr.splitlines()[-1])
-        seconds = perf_counter() - started
-    return {
-        f"{n_encoded:,} rows, 30 columns": {
-            "MB of csv": megabytes, "encoded MB/s": megabytes / encoding, "features": recipe.encoder.n_features,
-            "MB of encoded rows": 8e-6 * n_encoded * recipe.encoder.n_features, "seconds of dsekl fit": seconds,
-            "peak MB of dsekl fit": peak,
-        }
-    }  # fmt: skip
+    def measure(seed: int) -> Score:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mixed.csv"
+            mixed_csv(path, n_rows)
+            return {**encoding(path), **fitting(path, Path(folder) / "m.dsekl")}
+
+    yield f"{n_rows:,} rows, 30 columns", "", measure
 
 
-CHILD = """
-import resource, sys
-from dsekl.__main__ import main
-sys.argv[1:] = ["fit", sys.argv[1], "-t", "y", "-m", sys.argv[2], "--json", "--max-seconds", "600"]
-try:
-    main()
-finally:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)
-"""
-
-SHOWS = {
+SHOWS: dict[str, tuple[Callable[[int | None], Iterator[Measured]], str]] = {
     "tables": (show_tables, "Tables as they come"),
     "categories": (show_categories, "Texts as they come against encodings by hand"),
     "calibration": (show_calibration, "Calibration"),
+    "cost": (show_cost, "What calibration costs"),
     "objective": (show_objective, "Choosing by decisions or by probabilities"),
     "intervals": (show_intervals, "Intervals"),
     "csv": (show_csv, "A large csv"),
 }
 
 
-def as_markdown(found: dict[str, Any]) -> str:
+def measured(
+    show: str, rows: int | None, seeds: int, only: list[str], timed: bool
+) -> dict[str, dict[str, dict[str, Score]]]:
+    """Return all cells of a show, row by row, group by group and seed by seed; those of ``only`` are measured."""
+    path, trial = cells.RESULTS / f"frames-{show}.json", rows is not None
+    found: dict[str, dict[str, dict[str, Score]]] = {} if trial else cells.read(path)
+    for row, group, measure in SHOWS[show][0](rows):
+        for seed in range(seeds):
+            wanted = not only or any(name in row or name == group for name in only)
+            known = found.get(row, {}).get(group, {}).get(str(seed))
+            if not wanted or (known is not None and ("seconds" in known or not timed)):
+                continue
+            cell = {name: value for name, value in measure(seed).items() if timed or name != "seconds"}
+            print(row, group, seed, {name: round(value, 4) for name, value in cell.items()}, flush=True)
+            found.setdefault(row, {}).setdefault(group, {})[str(seed)] = cell
+            if not trial:
+                cells.keep(path, [row, group, str(seed)], cell)
+    return found
+
+
+def means(found: dict[str, dict[str, dict[str, Score]]]) -> dict[str, Score]:
+    """Return for each row the means over the seeds, all groups side by side."""
+    return {
+        row: {
+            name: float(np.mean([scores[name] for scores in of_seeds.values()]))
+            for of_seeds in groups.values()
+            for name in common(of_seeds)
+        }
+        for row, groups in found.items()
+    }
+
+
+def common(of_seeds: dict[str, Score]) -> list[str]:
+    """Return the scores that were measured for all seeds."""
+    first = next(iter(of_seeds.values()))
+    return [name for name in first if all(name in scores for scores in of_seeds.values())]
+
+
+def as_markdown(found: dict[str, Score]) -> str:
     """Return scores as a table, one column a score."""
     names = list(dict.fromkeys(name for scores in found.values() for name in scores))
     lines = [
@@ -320,16 +303,15 @@ def main() -> None:
     parser.add_argument("show", choices=SHOWS)
     parser.add_argument("--rows", type=int, default=None, help="training rows at most, to try it out")
     parser.add_argument("--seeds", type=int, default=3, help="random halves")
+    parser.add_argument("--only", nargs="*", default=[], help="rows, or machines, that are measured now")
+    parser.add_argument("--timed", action="store_true", help="keep wall-clock seconds: nothing else may run")
     given = parser.parse_args()
-    run, title = SHOWS[given.show]
-    found = run(given.rows, given.seeds)
-    text = as_markdown(found)
+    found = means(measured(given.show, given.rows, given.seeds, given.only, given.timed))
+    text = as_markdown(with_difference(found) if given.show == "categories" and not given.only else found)
     if given.rows is not None:
         print(text)
         return
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"frames-{given.show}.json").write_text(json.dumps(found, indent=1) + "\n")
-    publish(title, f"python benchmarks/frames.py {given.show} --seeds {given.seeds}", text)
+    publish(SHOWS[given.show][1], f"python benchmarks/frames.py {given.show} --seeds {given.seeds}", text)
 
 
 if __name__ == "__main__":

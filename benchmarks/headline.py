@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from statistics import mean, median, stdev
+from importlib.metadata import version
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
-from cells import RESULTS, read
+from cells import RESULTS, read, span, spread
 from scipy.stats import rankdata
 
 OURS = "dsekl"
@@ -23,6 +24,9 @@ NEW = (
     "diamonds", "movies", "bikeshare", "wage", "computers", "hitters", "caravan", "chess",
 )  # fmt: skip
 """Tables that no rule of the defaults was designed on."""
+
+SIZES = {"dsekl": "all defaults", "boosting": "1,000 × 255 leaves"}
+"""What of covertype's points the pages compare."""
 
 Cells = dict[str, dict[str, dict[str, dict[str, Any]]]]
 Errors = dict[str, dict[str, float]]
@@ -59,6 +63,17 @@ def behind(errors: Errors) -> list[str]:
     return [name for name, found in errors.items() if min(found.values()) < (1 - NEAR) * found[OURS]]
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def splits_in_words(cells: Cells, labels: Sequence[str]) -> str:
+    """Return of how many splits the means are."""
+    counts = sorted({len(shared_splits(models, labels)) for models in cells.values()} - {0})
+    return f"{' or '.join(map(str, counts))} split{'s' * (counts != [1])}"
+
+
 def panel() -> dict[str, Any]:
     """Return the panel's figures, as the pages print them."""
     cells = read_cells()
@@ -80,28 +95,104 @@ def panel() -> dict[str, Any]:
         "rank_new": f"{mean(map(float, new)):.2f}",
         "lowest": int((ours == 1).sum()),
         "not_lowest": int((ours > 1).sum()),
-        "behind": behind(errors),
+        "n_behind": len(behind(errors)),
+        "splits": splits_in_words(cells, labels),
+        "behind_words": listed(behind(errors)),
         "rival_ranks": {label: f"{mean_rank[label]:.2f}" for label in labels if label != OURS},
         "cpu": f"{min(seconds):.1f} to {max(seconds):.0f} s",
         "times_boosting": f"{median(found[OURS] / max(found[boosting], 0.01) for found in cpu.values()):.0f}",
     }
 
 
-def covertype() -> dict[str, dict[str, str]]:
+def covertype() -> dict[str, Any]:
     """Return error and seconds on covertype, of dsekl and of the boosting that stands beside it."""
-    points = json.loads((RESULTS / "claim.json").read_text())["points"]
-    found = {}
-    for key, size in {"dsekl": "all defaults", "boosting": "1,000 × 255 leaves"}.items():
-        errors = [100 * point["error"] for point in points if point["size"] == size]
-        seconds = [point["seconds"] for point in points if point["size"] == size]
+    results = json.loads((RESULTS / "claim.json").read_text())
+    measured = results["versions"]["dsekl"]
+    found: dict[str, Any] = {
+        "rows": f"{results['data']['training_rows']:,}",
+        # Said only if the results are of another version than this one.
+        "version": "" if measured == version("dsekl") else f" of {measured}",
+    }
+    for key, size in SIZES.items():
+        points = [point for point in results["points"] if point["size"] == size]
         found[key] = {
-            "error": f"{mean(errors):.2f}",
-            "spread": f"{stdev(errors):.2f}",
-            "seconds": f"{min(seconds):.0f} to {max(seconds):.0f} s",
-            "seeds": str(len(errors)),
+            "error": spread([100 * point["error"] for point in points], 2),
+            "seconds": f"{span([point['seconds'] for point in points])} s",
+            "seeds": str(len(points)),
         }
+    seconds = {key: mean(p["seconds"] for p in results["points"] if p["size"] == size) for key, size in SIZES.items()}
+    found["times"] = f"{seconds['dsekl'] / seconds['boosting']:.1f}"
     return found
 
 
+def exact() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the exact machines' figures: table, model, and what the pages print."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for section, models in read(RESULTS / "exact.json").items():
+        for model, runs in models.items():
+            figures = {name: [run[name] for run in runs.values()] for name in next(iter(runs.values()))}
+            told = {"rows": f"{figures['rows'][0]:,}", "seconds": f"{span(figures['fit_seconds'])} s"}
+            if "error" in figures:
+                told["error"] = spread([100 * error for error in figures["error"]], 2)
+                told["predict"] = f"{span(figures['predict_seconds'], 1)} s"
+            found.setdefault(section, {})[model] = told
+    return found
+
+
+def madelon() -> dict[str, dict[str, str]]:
+    """Return error and seconds of each model on madelon."""
+    return {
+        model: {
+            "error": spread([100 * run["error"] for run in runs.values()], 1),
+            "seconds": f"{span([run['seconds'] for run in runs.values()])} s",
+        }
+        for model, runs in read(RESULTS / "tables.json")["madelon"].items()
+    }
+
+
+def digits() -> dict[str, str]:
+    """Return the accuracy of README's first snippet over its splits."""
+    runs = next(iter(read(RESULTS / "tables.json")["digits"].values())).values()
+    return {"accuracy": spread([1 - run["error"] for run in runs], 3), "splits": str(len(runs))}
+
+
+def streams() -> dict[str, str]:
+    """Return where streams trail: one pass over covertype, river's streams, and what follows a drift."""
+    budget = read(RESULTS / "streams_covertype.json")[0][0]
+    river = [line for some in read(RESULTS / "streams_river.json") for line in some]
+    drifts = [line for some in read(RESULTS / "streams_drift.json") for line in some]
+    behind_forest = [
+        next(iter(line.values()))
+        for line in river
+        if (figure(line["Mondrian forest"]) > figure(line["dsekl"])) == ("progressive accuracy" in line)
+    ]
+    best = sum(figure(line["dsekl"]) >= max(figure(v) for v in list(line.values())[1:]) for line in drifts)
+    return {
+        "error": budget["test error, one pass"],
+        "published": budget["best published"],
+        "river": str(len(river)),
+        "behind_forest": str(len(behind_forest)),
+        "drifts": str(len(drifts)),
+        "best_after_drifts": str(best),
+    }
+
+
+def figure(text: str) -> float:
+    """Return the number that a cell begins with."""
+    return float(text.split()[0])
+
+
+def everything() -> dict[str, Any]:
+    """Return all figures by name."""
+    return {
+        "panel": panel(),
+        "covertype": covertype(),
+        "exact": exact(),
+        "madelon": madelon(),
+        "digits": digits(),
+        "streams": streams(),
+    }
+
+
 if __name__ == "__main__":
-    print(json.dumps({"panel": panel(), "covertype": covertype()}, indent=1, ensure_ascii=False))
+    print(json.dumps(everything(), indent=1, ensure_ascii=False))

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import metadata
+import tomllib
 from pathlib import Path
 
 import dsekl
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "_ext"), str(HERE / "pictures"), str(HERE.parent / "benchmarks")]
+sys.path[:0] = [str(HERE / "_ext"), str(HERE / "pictures")]
+sys.path.append(str(HERE.parent / "benchmarks"))  # last: one of them is called as a package of Dask
 
 import headline  # noqa: E402
 import logo  # noqa: E402
@@ -35,6 +36,8 @@ extensions = [
     "foreign_references",
     "pictures",
     "source_pages",
+    "units",
+    "word_tables",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["pictures"]
@@ -42,7 +45,7 @@ smartquotes = False  # the quotes of "rbf" are code
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
-myst_substitutions = {"panel": headline.panel(), "covertype": headline.covertype(), "version": version}
+myst_substitutions = {**headline.everything(), "version": version}
 
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
@@ -51,7 +54,7 @@ numpydoc_show_class_members = False  # the template lists them, with their docst
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"  # the list on the right has no room for DSEKLClassifier.decision_function
 
-SECTIONS = ("tables", "uncertainty", "models", "streams", "time", "objects", "paper")
+SECTIONS = ("tables", "uncertainty", "models", "streams", "clusters", "time", "objects", "paper")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -66,13 +69,13 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "min_reported_time": 10**6,  # seconds differ from machine to machine; the benchmarks page has those that matter
     "image_srcset": ["2x"],
-    "thumbnail_size": (700, 300),
+    "thumbnail_size": (700, 350),
     "doc_module": ("dsekl",),
     "backreferences_dir": "gallery/backreferences",
     "reset_modules": ("matplotlib", "gallery_style.apply"),
 }
 
-links = dict(line.split(", ", 1) for line in metadata("dsekl").get_all("Project-URL") or ())
+urls = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"].get("urls", {})
 logo.write(HERE / "_static" / "logo.svg")
 
 html_theme = "pydata_sphinx_theme"
@@ -95,9 +98,9 @@ html_theme_options = {
     "logo": {"text": "dsekl", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "icon_links": [
         {"name": name, "url": url, "icon": "fa-solid fa-code-branch"}
-        for name, url in links.items()
+        for name, url in urls.items()
         if name == "Repository"
-    ],
+    ],  # none where pyproject.toml has no [project.urls]
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["version", "theme-switcher", "navbar-icon-links"],

@@ -30,6 +30,8 @@ FLAGS = (
     "--mute-audio",
     "--no-first-run",
     "--allow-file-access-from-files",
+    # Pages that were left are not kept, nor processes for pages that may come: we never go back.
+    "--disable-features=BackForwardCache,RenderDocument,Prerender2,SpareRendererForSitePerProcess,PaintHolding",
 )
 HEIGHT = 900
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dsekl.cli import main
+
+# In a fresh clone Hypothesis first makes its table of all characters, which a busy machine takes for slow data.
+settings.register_profile("dsekl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("dsekl")
 
 
 class Completed:
@@ -59,3 +65,34 @@ def bought(tmp_path_factory: pytest.TempPathFactory) -> Path:
         main(["fit", str(folder / "train.csv"), "-t", "buys", "-m", str(folder / "m.dsekl"), "--text", "id", "-q"])
     assert left.value.code == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Any]:
+    """Two Dask workers. They are threads, which start at once, but tasks and results are sent as between machines."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'dsekl[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=":0"
+        ) as workers,
+        distributed.Client(workers) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def fitted(client: Any) -> Any:
+    """A classifier on the workers."""
+    from dsekl.dask import DaskDSEKLClassifier
+    from tests.on_dask import ROWS, SETTINGS, UP
+
+    return DaskDSEKLClassifier(**SETTINGS, client=client).fit(ROWS, UP)
+
+
+@pytest.fixture(scope="session")
+def fine(client: Any) -> Any:
+    """A classifier on the workers, after more rounds."""
+    from dsekl.dask import DaskDSEKLClassifier
+    from tests.on_dask import FINE, ROWS, UP
+
+    return DaskDSEKLClassifier(**FINE, client=client).fit(ROWS, UP)

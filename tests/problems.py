@@ -86,6 +86,7 @@ SOLVERS = (
     SolverCase("growing", DualAscent(1500), settings=dict(tol=1e-2), n_rows=10_000, exact=True),
     SolverCase("not shrinking", DualAscent(200, shrink=False), settings=dict(tol=1e-3), exact=True),
     SolverCase("ridge", DualAscent(200), DSEKLRegressor, dict(max_epochs=6, tol=0.0), gamma=1.0, exact=True),
+    SolverCase("ridge in blocks", DualAscent(200), DSEKLRegressor, dict(max_epochs=6, tol=0.0), 100.0, exact=True),
     SolverCase(
         "learned metric", DualAscent(200), settings=dict(gamma="auto", tol=1e-4, early_stopping=True), exact=True
     ),
@@ -95,7 +96,8 @@ SOLVERS = (
     SolverCase("paper's steps", DoublyStochastic(steps="paper"), settings=dict(gamma="median", max_epochs=6)),
     SolverCase("averaged", DoublyStochastic(average=True), settings=dict(max_epochs=6)),
     SolverCase(
-        "constant steps", DoublyStochastic(80, 120, schedule="constant", steps="paper"), settings=dict(max_epochs=6)
+        "constant steps", DoublyStochastic(80, 120, schedule="constant", average=True, steps="paper"),
+        settings=dict(max_epochs=6),
     ),
     SolverCase("subset", DoublyStochastic(), settings=dict(expansion="fixed_subset", max_epochs=6), gamma=1.0),
     SolverCase("shared memory", SharedMemory(200, 200), DSEKLRegressor, dict(max_epochs=6, tol=0.0), gamma=1.0),
@@ -107,7 +109,10 @@ SOLVERS = (
         "shared memory, local", SharedMemory(150, 150, gradient="local", steps="paper"),
         settings=dict(max_epochs=6, tol=0.0),
     ),
-    SolverCase("shared memory, pruned", SharedMemory(200, 200), settings=dict(max_epochs=6, tol=0.0), gamma=300.0),
+    SolverCase(
+        "shared memory, pruned", SharedMemory(200, 200, average=False), settings=dict(max_epochs=6, tol=0.0),
+        gamma=300.0,
+    ),
 )  # fmt: skip
 SOLVER = {case.name: case for case in SOLVERS}
 every_solver = pytest.mark.parametrize("case", SOLVERS, ids=str)

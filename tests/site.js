@@ -20,13 +20,27 @@
     if (image.complete && image.naturalWidth === 0) found.push(`missing image ${image.getAttribute("src")}`);
   }
 
-  // Words that are cut off: an element that hides what does not fit, and has more than fits.
+  // Words that are cut off: an element that hides what does not fit, and has more than fits. (Widths are asked for
+  // first, as styles cost more.)
+  const overfull = (element) => element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 2;
   for (const element of document.querySelectorAll(".bd-article *, .bd-sidebar-secondary *, .bd-header *")) {
+    if (!overfull(element)) continue;
     const style = getComputedStyle(element);
     const hides = style.overflowX === "hidden" || style.overflowX === "clip" || style.textOverflow === "ellipsis";
-    if (hides && element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 2 && visible(element)) {
-      found.push(`cut off: ${name(element)}`);
-    }
+    if (hides && visible(element)) found.push(`cut off: ${name(element)}`);
+  }
+
+  // Code and names that can be scrolled are cut off all the same.
+  for (const element of document.querySelectorAll(".bd-article pre, .bd-sidebar-secondary a")) {
+    if (overfull(element) && visible(element)) found.push(`cut off: ${name(element)}`);
+  }
+
+  // Names of parameters that are broken in the middle.
+  const line = document.createRange();
+  for (const element of document.querySelectorAll(".bd-article dt > strong")) {
+    line.selectNodeContents(element);
+    const tops = new Set([...line.getClientRects()].map((part) => Math.round(part.top)));
+    if (tops.size > 1 && !/\s/.test(element.textContent.trim()) && visible(element)) found.push(`broken: ${name(element)}`);
   }
 
   // Contrast, as WCAG defines it: 4.5, or 3 for large words.
@@ -37,20 +51,34 @@
     const alpha = front[3] ?? 1;
     return [0, 1, 2].map((k) => alpha * front[k] + (1 - alpha) * back[k]);
   };
+  const backgrounds = new Map();
   const background = (element) => {
     if (element === null) return parts(getComputedStyle(document.body).backgroundColor).slice(0, 3);
-    const colour = parts(getComputedStyle(element).backgroundColor);
-    return (colour[3] ?? 1) === 1 ? colour : over(colour, background(element.parentElement));
+    if (!backgrounds.has(element)) {
+      const colour = parts(getComputedStyle(element).backgroundColor);
+      backgrounds.set(element, (colour[3] ?? 1) === 1 ? colour : over(colour, background(element.parentElement)));
+    }
+    return backgrounds.get(element);
+  };
+  // Elements of the same tags and classes, all the way up, look the same: one of each is judged.
+  const kinds = new Map(), kindOf = new Map();
+  const kind = (element) => {
+    if (element === null) return 0;
+    if (!kindOf.has(element)) {
+      const key = `${kind(element.parentElement)} ${element.tagName} ${element.getAttribute("class")} ${element.getAttribute("style")}`;
+      if (!kinds.has(key)) kinds.set(key, kinds.size + 1);
+      kindOf.set(element, kinds.get(key));
+    }
+    return kindOf.get(element);
   };
   const judged = new Set();
   const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (words.nextNode()) {
     const element = words.currentNode.parentElement;
     if (!words.currentNode.data.trim() || element.closest("svg, script, style, noscript")) continue;
+    if (judged.has(kind(element)) || !visible(element)) continue;
+    judged.add(kind(element));
     const style = getComputedStyle(element);
-    const key = [style.color, style.fontSize, style.fontWeight, element.tagName, element.className, element.parentElement.className].join();
-    if (judged.has(key) || !visible(element)) continue;
-    judged.add(key);
     const back = background(element);
     const levels = [luminance(over(parts(style.color), back)), luminance(back)].sort((a, b) => b - a);
     const contrast = (levels[0] + 0.05) / (levels[1] + 0.05);

@@ -129,6 +129,15 @@ def test_a_fit_without_any_stream_writes_its_model(bought: Path, tmp_path: Path)
     assert describe(tmp_path / "run.ckpt")["kind"] == "checkpoint"
 
 
+def test_a_stream_of_rows_without_any_standard_stream_writes_its_files(bought: Path, tmp_path: Path) -> None:
+    model, out = tmp_path / "m.dsekl", tmp_path / "out.csv"
+    arguments = ["stream", bought / "train.csv", "-t", "buys", "--budget", 20, "-m", model, "-o", out]
+    assert shell("<&- >&- 2>&-", *arguments).returncode == 0
+    assert describe(model)["kind"] == "stream"
+    assert len(out.read_text().splitlines()) == len((bought / "train.csv").read_text().splitlines())
+    assert {path.name for path in tmp_path.iterdir()} == {"m.dsekl", "out.csv"}
+
+
 def test_predictions_need_a_stream_that_is_open(bought: Path) -> None:
     done = shell(">&-", "predict", bought / "m.dsekl", bought / "test.csv")
     assert done.returncode == 2
@@ -165,9 +174,11 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(bought: Path, tmp_path:
     [
         (["fit", "{}/train.csv", "-t", "buys", "-m", "m.dsekl", "--gamma", "1", "-C", "1", "-q"], "m.dsekl: "),
         (["predict", "{}/m.dsekl", "{}/test.csv", "-o", "out.csv", "-q"], "out.csv: "),
+        (["stream", "{}/train.csv", "-t", "buys", "-m", "m.dsekl", "-q"], "m.dsekl: "),
+        (["stream", "{}/train.csv", "-t", "buys", "-o", "out.csv", "-q"], "out.csv"),
         (["demo"], "temporary directory"),
     ],
-    ids=["fit", "predict", "demo"],
+    ids=["fit", "predict", "stream", "predictions of a stream", "demo"],
 )
 def test_a_full_disk_names_the_file_and_leaves_nothing(
     bought: Path, tmp_path: Path, arguments: list[str], named: str

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_friedman1, make_moons
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, gram
@@ -91,6 +91,28 @@ def test_overlapping_classes_get_a_loss_that_can_rank_them() -> None:
     model = DSEKLClassifier(random_state=0).fit(X, y)
     logistic = DSEKLClassifier(loss="logistic", random_state=0).fit(X, y)
     assert model.score(X_new, y_new) > logistic.score(X_new, y_new) - 0.03
+
+
+def rare_class(n: int, seed: int) -> tuple[Any, Any]:
+    """A class of a twelfth of the rows, which are nowhere the more likely ones but at the far end of a column."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(3.0 - 1.2 * X[:, 0])), "yes", "no")
+
+
+def test_a_rare_class_that_is_seldom_the_likelier_one_gets_a_loss_that_knows_its_probability() -> None:
+    X, y = rare_class(900, 1)
+    X_new, y_new = rare_class(4000, 2)
+    model = DSEKLClassifier(random_state=0).fit(X, y)
+    hinge = DSEKLClassifier(loss="hinge", random_state=0).fit(X, y)
+    assert model.loss_ in ("squared_hinge", "logistic")
+    found, before = (roc_auc_score(y_new == "yes", each.decision_function(X_new)) for each in (model, hinge))
+    assert found > before + 0.02
+
+
+def test_classes_that_are_told_apart_keep_the_hinge_however_rare() -> None:
+    X, _ = rare_class(900, 1)
+    assert DSEKLClassifier(random_state=0).fit(X, X[:, 0] > 1.3).loss_ == "hinge"
 
 
 @pytest.mark.filterwarnings("ignore:not converged")  # what is compared is the choice

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_moons
 
 import dsekl
 
@@ -166,6 +167,26 @@ def test_info_tells_what_is_in_a_model(run: Any, bought: Path) -> None:
     assert "most important" in result
     assert "support vectors" in result
     assert "array of shape" not in result
+    assert not [line for line in result.splitlines() if line.endswith(" ")]
+
+
+def test_info_of_a_frame_names_columns_and_settings_that_are_not_defaults(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": pd.Categorical(rng.choice(["s", "m"], 40), categories=["s", "m"], ordered=True),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 40), unit="D"),
+            "x": rng.normal(size=40),
+        }
+    )
+    dsekl.DSEKLRegressor(gamma=1.0, C=2.5, random_state=3).fit(frame, 3 * frame["x"]).save(tmp_path / "m.dsekl")
+    lines = [line.split() for line in run("info", tmp_path / "m.dsekl").out.splitlines()]
+    assert ["size", "ordered", "2", "levels"] in lines
+    assert any(line[:2] == ["day", "date"] for line in lines)
+    assert ["random_state", "3"] in lines
+    assert ["columns", "3"] in lines
+    assert not any(line[:1] == ["max_epochs"] for line in lines)
+    assert set(run("info", tmp_path / "m.dsekl", "--json").json["most_important"]) <= {"size", "day", "x"}
 
 
 def test_a_quiet_run_says_nothing(run: Any, bought: Path, tmp_path: Path) -> None:
@@ -277,6 +298,35 @@ def test_all_rows_are_fitted_after_some_have_judged(run: Any, tmp_path: Path) ->
     assert "Held-out rows, by a model without them" in printed
     assert "fitted to           all rows" in printed
     assert "135 rows, without those held out" in run(*given, "--no-refit").out
+
+
+def test_all_rows_are_fitted_from_the_coefficients_of_most(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dsekl.cli import held_out
+    from dsekl.solvers import DualAscent
+
+    X, y = make_moons(3_000, noise=0.3, random_state=0)
+    path, model = tmp_path / "moons.csv", tmp_path / "m.dsekl"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,y", comments="", fmt="%g")
+    given = ["fit", path, "-t", "y", "-m", model, "--force", "--json", "--gamma", 4, "--C", 1]
+    started: list[Any] = []
+    adapt = DualAscent.adapt
+
+    def watched(self: Any, problem: Any, state: Any) -> Any:
+        started.append(np.count_nonzero(state.coef))
+        return adapt(self, problem, state)
+
+    monkeypatch.setattr(DualAscent, "adapt", watched)
+    warm = run(*given).json
+    assert started, "a model of all rows starts from that of most"
+    assert started[0] > 100
+    f = dsekl.load(model).decision_function(X)
+    monkeypatch.setattr(held_out, "known_coef", lambda *_: None)
+    cold = run(*given).json
+    assert warm["kernel_evaluations"] < cold["kernel_evaluations"]
+    agree = (f > 0) == (dsekl.load(model).decision_function(X) > 0)
+    assert agree.mean() > 0.98
 
 
 def test_held_out_rows_take_no_part_in_the_fit(run: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from dsekl.cli import app
 from dsekl.cli import options as o
 from dsekl.cli.fit import fit
 from dsekl.cli.summary import most_important
-from dsekl.data import column_encodings, encoding, messages, sparse_encoding, target
+from dsekl.data import column_learners, encoding, messages, sparse_encoding, target
 from dsekl.data.field_values import MISSING
 from dsekl.data.recipe import Options
 from dsekl.search import lattice, regions
@@ -41,9 +41,9 @@ def default(name: str) -> Any:
     [
         f"at most {sparse_encoding.MOST_DENSE_COLUMNS} columns",
         f"(of {encoding.SAMPLE_ROWS:,} random ones in a larger table)",
-        f"occur at least {column_encodings.MIN_FREQUENCY} times",
+        f"occur at least {column_learners.MIN_FREQUENCY} times",
         f"the {Options().max_categories} most frequent at most (`--max-levels`)",
-        f"more than {column_encodings.MOST_COUNTED_CATEGORIES:,} categories",
+        f"more than {column_learners.MOST_COUNTED_CATEGORIES:,} categories",
         f"at most {target.MOST_INFERRED_CLASSES} different integers",
         f"A share of {o.DEFAULT_VALIDATION} of the rows",
         f"none of fewer than {o.FEWEST_ROWS_TO_SPLIT} rows",
@@ -68,7 +68,7 @@ def test_the_page_names_what_counts_as_missing() -> None:
 
 
 def test_the_page_lists_every_command() -> None:
-    assert set(re.findall(r"dsekl (\w+) .*?#", PAGE.split("```")[1])) == set(COMMANDS)
+    assert set(re.findall(r"\| `dsekl (\w+)[^`]*` \|", PAGE.split("`dsekl COMMAND --help`")[0])) == set(COMMANDS)
 
 
 def test_the_options_on_the_page_exist() -> None:

@@ -81,7 +81,11 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
         (["fit", "train.csv", "-t", "buys", "-m", "no/m"], "--model no/m: there is no folder no; make it first"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--gamma", "-1"], "--gamma -1: give auto, learn, scale, median"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "-C", "zero"], "--C zero: give auto or a number"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "--kernel rbff is not known"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"],
+            "--kernel rbff is not known; did you mean rbf",
+        ),
+        (["fit", "train.csv", "-t", "buy", "-m", "m"], "there is no column 'buy'; did you mean 'buys'"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known; .* logistic"),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--solver", "sgd"], "--solver sgd is not known; .* dual"),
         (["tune", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "--kernel rbff is not known; .* rbf"),
@@ -159,6 +163,15 @@ def test_a_file_in_utf_16_is_named_as_such(run: Any, tmp_path: Path) -> None:
     result = run("fit", tmp_path / "wide.csv", "-t", "label", "-m", tmp_path / "m")
     assert result.code == 2
     assert "is in UTF-16; save the file in UTF-8" in result.err
+
+
+def test_help_and_mistakes_have_no_boxes_in_a_pipe(tmp_path: Path) -> None:
+    for words in (["fit", "--help"], ["fitt"]):
+        done = subprocess.run([sys.executable, "-m", "dsekl", *words], capture_output=True, text=True, cwd=tmp_path)
+        told = done.stdout + done.stderr
+        assert "Usage" in told
+        assert told.isascii()
+    assert "Did you mean 'fit'?" in told
 
 
 def test_unknown_options_are_refused(run: Any) -> None:

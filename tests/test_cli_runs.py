@@ -157,10 +157,17 @@ def reading_for_long(folder: Path, **settings: Any) -> subprocess.Popen[str]:
     # Under nohup the end of the terminal is ignored, also by whoever these tests start.
     settings = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL), **settings}
     process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True, **settings)
-    while not any(handle.resolve() == data for handle in Path(f"/proc/{process.pid}/fd").iterdir()):
+    while not _has_open(process.pid, data):
         assert process.poll() is None
         time.sleep(0.01)
     return process
+
+
+def _has_open(process_id: int, path: Path) -> bool:
+    try:
+        return any(os.readlink(handle) == str(path) for handle in Path(f"/proc/{process_id}/fd").iterdir())
+    except FileNotFoundError:  # a file that was closed meanwhile
+        return False
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

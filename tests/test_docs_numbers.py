@@ -13,15 +13,40 @@ import pytest
 from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses, metric
 from dsekl.cli import options
 from dsekl.cli.app import FAILED
-from dsekl.data import column_encodings, lines, npy_header, recipe, table, target
-from dsekl.estimators import inputs, parameters, units
+from dsekl.data import (
+    column_encodings,
+    column_learners,
+    encoding,
+    lines,
+    npy_header,
+    ranks,
+    recipe,
+    table,
+    target,
+    target_statistics,
+)
+from dsekl.estimators import inputs, parameters, seen_tables, units
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.gram import columns, dense, sparse, stored_points, tables, tree
 from dsekl.gram.loops import microtile, walk
 from dsekl.kernels import bandwidth
 from dsekl.losses import steps
-from dsekl.metric import choice, descent, score, search
+from dsekl.metric import (
+    beyond,
+    candidates,
+    choice,
+    comparison,
+    descent,
+    kind,
+    region_distances,
+    region_fits,
+    score,
+    search,
+)
 from dsekl.models import compaction, examples, fitting, machine, model, storage
+from dsekl.online import mixture, relearning, stream_settings
+from dsekl.parts import ascent_in_parts, cuts
+from dsekl.parts.build import MOST_COPIES
 from dsekl.persistence import container
 from dsekl.rows import array, stored
 from dsekl.rows.digest import HASHED_ROWS
@@ -29,9 +54,19 @@ from dsekl.runs import Stopping, progress
 from dsekl.runs.role import Role
 from dsekl.search import lattice, regions
 from dsekl.solvers import DualAscent, block_gradient, preconditioner, shared_memory
-from dsekl.solvers.dual import acceleration, ascent, shrinking
+from dsekl.solvers.dual import acceleration, active_rows, ascent, conjugate, shrinking
 from dsekl.tuning import candidate, halving
-from tests.fuzz import data_files, folders, journals
+from tests.fuzz import (
+    checkpoints,
+    dask_checkpoints,
+    data_files,
+    folders,
+    journals,
+    models,
+    online_models,
+    stream_files,
+    stream_lines,
+)
 from tests.hops import MAIN_LINE, hops
 
 ROOT = Path(__file__).parent.parent
@@ -60,6 +95,10 @@ W = r"(\w+)"
 """A number in words."""
 
 NUMBERS: list[tuple[str, str, float]] = [
+    ("guide/clusters", rf"those of a sample of {N} rows", encoding.SAMPLE_ROWS),
+    ("guide/clusters", rf"one for each {N} rows", cuts.MOST_ROWS),
+    ("design/dask", rf"would have more than {N} copies", MOST_COPIES),
+    ("design/dask", rf"so every {N} rounds", ascent_in_parts.CUT),
     ("design/kernels", rf"draws {N} random pairs", bandwidth.N_PAIRS),
     ("design/losses", rf"SquaredHinge, Logistic \| classification \| {N} ", losses.Hinge.settled_gap),
     ("design/losses", rf"Squared \| both \| {N} ", losses.Squared.settled_gap),
@@ -100,10 +139,12 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/expansions", rf"RandomFourier\(n_terms={N}\)", RandomFourier().n_terms),
     ("design/solvers", rf"one block of {N} rows", DualAscent().block_size),
     ("design/solvers", rf"the rows, {N} at least", ascent.FEWEST_ROWS),
-    ("design/solvers", rf"The factor is {N} over the root", preconditioner.FIRST_STEP),
+    ("design/solvers", rf"The factor is {N}, with", preconditioner.FIRST_STEP),
     ("design/solvers", rf"with a damping of {N};", preconditioner.DAMPING),
     ("design/solvers", rf"are predicted {N} times as badly", preconditioner.WORSE_THAN_NOTHING),
     ("design/solvers", rf"by more than {N}\nof the ridge", acceleration.MOST_NOISE),
+    ("design/solvers", rf"Step t counts t to the power {N}, chosen", preconditioner.AVERAGE),
+    ("guide/doubly-stochastic", rf"step t counts about t to the power {N}:", preconditioner.AVERAGE),
     ("guide/doubly-stochastic", rf"\({N} of the curvature of one row\)", preconditioner.DAMPING),
     ("guide/doubly-stochastic", r"\\eta = (\d[\d.]*) \$\$", preconditioner.FIRST_STEP),
     ("design/solvers", rf"share starts at {N} and", ascent.COARSE),
@@ -118,40 +159,76 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/solvers", rf"classification losses, {N} for the squared loss", losses.Squared.settled_gap),
     ("design/solvers", rf"squared loss and {N} for the other", losses.Huber.settled_gap),
     ("design/solvers", rf"F of the last {N} epochs", acceleration.MEMORY),
-    ("design/solvers", rf"sweeps may be {N} times as many", ascent.SWEEPS_OF_ONE_BLOCK),
-    ("design/solvers", rf"After {N} epochs in a row", ascent.SLOW_EPOCHS),
+    ("design/solvers", rf"one landmark for {N} rows", conjugate.ROWS_A_LANDMARK),
+    ("design/solvers", rf"rows, at least {N} and at most", conjugate.FEWEST_LANDMARKS),
+    ("design/solvers", rf"and at most {N}\. Its columns", conjugate.MOST_LANDMARKS),
+    ("design/solvers", rf"where more than {N} of the pairs", conjugate.WIDE),
+    ("design/solvers", rf"pairs of {N} random rows", conjugate.PROBED),
+    ("design/solvers", rf"values above {N}\. Narrow", conjugate.VISIBLE),
+    ("design/solvers", rf"After {N} such epochs", conjugate.MOST_EPOCHS),
+    ("design/solvers", rf"sweeps may be {N} times as many", active_rows.SWEEPS_OF_ONE_BLOCK),
+    ("design/solvers", rf"After {N} epochs in a row", active_rows.SLOW_EPOCHS),
     ("design/solvers", rf"leave more than {N} of the gap", ascent.SLOW),
     ("design/solvers", rf"A block of at most {N} MB", block_gradient.BLOCK_BYTES / MEGABYTE),
     ("design/solvers", rf"boxes leave under {N} of the pairs", shared_memory.MOST_PAIRS_LEFT),
+    ("guide/streams", rf"changed: after {N} of them", relearning.LEARNED_AT[0]),
+    ("guide/streams", rf"so on, up to {N}, then", relearning.LEARNED_AT[-1]),
+    ("guide/streams", rf"with more than {N} columns", mixture.MOST_COLUMNS),
+    ("guide/streams", rf"budgets above {N} have", stream_settings.MOST_BUDGET),
     ("design/metric-and-search", rf"{N} steps of 512 rows", descent.N_STEPS),
     ("design/metric-and-search", rf"steps of {N} rows", descent.N_ROWS),
     ("design/metric-and-search", rf"up to {N} centres", descent.N_COLS),
-    ("design/metric-and-search", rf"The last {N} are averaged", descent.N_AVERAGED),
+    ("design/metric-and-search", rf"after {N} of the", descent.HALFWAY),
+    ("design/metric-and-search", rf"Of up to {N} rows half are centres", descent.HALVED_ROWS),
+    ("design/metric-and-search", rf"half are centres, or {N}", descent.FEW_COLS),
+    ("design/metric-and-search", rf"The last {N} steps are averaged", descent.N_AVERAGED),
     ("design/metric-and-search", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
     ("design/metric-and-search", rf"many outputs, {N} for ridge", regions.RIDGE_REGION_ROWS),
     ("design/metric-and-search", rf"in up to {N} splits", regions.FOLDS),
-    ("design/metric-and-search", rf"as far as {N} rows go", choice.FEW_ROWS),
-    ("design/metric-and-search", rf"of more rows there are up to {W}\.", choice.MOST_SPLITS),
-    ("design/metric-and-search", rf"From {N} rows on there is one split", choice.FEW_ROWS // 2 + 1),
+    ("design/metric-and-search", rf"as far as {N} rows go", comparison.FEW_ROWS),
+    ("design/metric-and-search", rf"of more rows there are up to {W}\.", comparison.MOST_SPLITS),
+    ("design/metric-and-search", rf"From {N} rows on there is one split", comparison.FEW_ROWS // 2 + 1),
     ("design/metric-and-search", rf"one split: a {W} is held out", regions.HELD_OUT),
-    ("design/metric-and-search", rf"more than 10,000 rows an {W}, but", choice.JUDGING_SHARE),
-    ("design/metric-and-search", rf"but at least {N} and at most", choice.MORE_ROWS),
-    ("design/metric-and-search", rf"and at most {N}\), and twice", choice.MOST_ROWS),
+    ("design/metric-and-search", rf"more than 10,000 rows an {W}, but", comparison.JUDGING_SHARE),
+    ("design/metric-and-search", rf"but at least {N} and at most", comparison.MORE_ROWS),
+    ("design/metric-and-search", rf"and at most {N}\), and twice", comparison.MOST_ROWS),
     ("design/metric-and-search", rf"other than the usual by {N}\.", score.CLEAR),
     ("design/metric-and-search", rf"lower by {N} decides", score.CLEAR_LOSS),
     ("design/metric-and-search", rf"Above {N} rows only rbf", machine.MOST_HEAVY_ROWS),
     ("design/metric-and-search", rf"an entry {N} deviations", choice.HEAVY_TAIL),
-    ("design/metric-and-search", rf"must save {N} % of the error", 100 * choice.LEAST_GAIN),
+    ("design/metric-and-search", rf"must save {N} % of the error", 100 * comparison.LEAST_GAIN),
+    ("guide/first-table", rf"more than {N} deviations", ranks.HEAVY_TAIL),
+    ("guide/first-table", rf"more than {N} categories", target_statistics.FEW_LEVELS),
+    ("guide/first-table", rf"{N} at most, one for all others", seen_tables.MOST_CATEGORIES),
     ("design/metric-and-search", rf"at least a {W} of the held-out rows is wrong", choice.OVERLAP),
     ("design/metric-and-search", rf"an error of {N} or more", choice.MUCH_OVERLAP),
+    ("design/metric-and-search", rf"where at least {W} of the errors", choice.WEAK),
+    ("guide/metric", rf"at least {W} of the errors", choice.WEAK),
+    ("guide/defaults", rf"at least {W} of the errors", choice.WEAK),
+    ("design/metric-and-search", rf"After {N} of them \(the first split", candidates.ENOUGH_ROWS),
+    ("design/metric-and-search", rf"with at least {N} held-out rows, and half", search.FIRST_ROWS),
+    ("design/metric-and-search", rf"\(all of fewer than {N}\)", 2 * search.FEWEST_SKETCHED),
+    ("design/metric-and-search", rf"win by {N} standard errors ends there", score.CLEAR),
+    ("design/metric-and-search", rf"if it is {W} a one behind", score.BEHIND - score.CLEAR),
+    ("design/metric-and-search", rf"must win by 1 if it is {N} behind", score.BEHIND - score.DOUBT),
+    ("design/metric-and-search", rf"a {W} of them judges each setting first", 1 / search.FIRST_REGIONS),
+    ("design/metric-and-search", rf"of at least {N} held-out rows so few", score.ENOUGH_ROWS),
+    ("guide/defaults", rf"of at least {N} held-out rows so few", score.ENOUGH_ROWS),
+    ("design/metric-and-search", rf"Up to a C of {N} the factor", region_fits.MOST_SINGLE_C),
+    ("design/metric-and-search", rf"Up to {N} rows the splits are fitted once more", regions.REGION_ROWS),
     ("guide/metric", rf"at least a {W} of the rows is wrong", choice.OVERLAP),
-    ("guide/metric", rf"by {N} % of the error", 100 * choice.LEAST_GAIN),
-    ("design/metric-and-search", rf"and at most {N} rows, candidates", choice.WHOLE_ROWS),
+    ("guide/metric", rf"by {N} % of the error", 100 * comparison.LEAST_GAIN),
+    ("guide/metric", rf"beyond the others want it: {N} %", 100 * beyond.SHARE),
+    ("guide/defaults", rf"On more than {N} rows C is", kind.MANY_ROWS),
+    ("guide/defaults", rf"rows C is at most {N},", kind.FIRST_C * lattice.C_STEP**kind.C_STEPS_OF_MANY),
+    ("guide/defaults", rf"on more than {N} at most", kind.VERY_MANY_ROWS),
+    ("guide/defaults", rf"[0-9] at most {N}, but for ridge", kind.FIRST_C * lattice.C_STEP**kind.C_STEPS_OF_VERY_MANY),
+    ("design/metric-and-search", rf"and at most {N} rows, candidates", comparison.WHOLE_ROWS),
     ("design/metric-and-search", rf"tell apart by {N} standard errors", score.DECIDED),
     ("design/metric-and-search", rf"does so every {N} steps", descent.KEPT_STEPS),
-    ("design/metric-and-search", rf"take no more\s+than {N} MB", search.KEPT_BYTES / MEGABYTE),
-    ("design/metric-and-search", rf"{N} rows in all decide between candidates", choice.FEW_ROWS),
-    ("design/metric-and-search", rf"more than {N} rows an eighth", choice.WHOLE_ROWS),
+    ("design/metric-and-search", rf"take no more\s+than {N} MB", region_distances.KEPT_BYTES / MEGABYTE),
+    ("design/metric-and-search", rf"{N} rows in all decide between candidates", comparison.FEW_ROWS),
+    ("design/metric-and-search", rf"more than {N} rows an eighth", comparison.WHOLE_ROWS),
     ("design/metric-and-search", rf"in factors of {N} \(gamma\)", lattice.WIDTH_STEP),
     ("design/metric-and-search", rf"and {N} \(C\)", lattice.C_STEP),
     ("design/metric-and-search", rf"begins at {W} widths", len(search.STARTS)),
@@ -175,6 +252,17 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/persistence", rf"kernel values of {N} points", storage.WITNESSES),
     ("design/persistence", rf"at most {N} characters", container.MOST_HEADER),
     ("design/persistence", rf"It is {N}\. Files", container.FORMAT),
+    ("design/persistence", rf"forges {N} model files", models.COUNT),
+    ("design/persistence", rf"model files, {N} of online models", online_models.COUNT),
+    ("design/persistence", rf"online models and {N} of streams", stream_files.COUNT),
+    ("design/persistence", rf"of streams, {N}\s+checkpoints of every solver", checkpoints.COUNT),
+    ("design/persistence", rf"every solver and {N} of fits on Dask", dask_checkpoints.COUNT),
+    ("guide/promises", rf"`make fuzz`: {N} forged model files", models.COUNT),
+    ("guide/promises", rf"forged model files, {N} of online models", online_models.COUNT),
+    ("guide/promises", rf"of online models, {N} of streams", stream_files.COUNT),
+    ("guide/promises", rf"of streams, {N} forged checkpoints", checkpoints.COUNT),
+    ("guide/promises", rf"forged checkpoints and {N} of fits on Dask", dask_checkpoints.COUNT),
+    ("guide/promises", rf"data files, {N} damaged streams", stream_lines.COUNT),
     ("design/data-and-cli", rf"exit codes 0 success, {N} the run", FAILED),
     ("design/data-and-cli", rf"at most {N} entries and", table.CELLS),
     ("design/data-and-cli", rf"entries and {N} rows", table.MOST_ROWS),
@@ -186,7 +274,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/data-and-cli", rf"forged files, {N} folders", folders.COUNT),
     ("design/data-and-cli", rf"folders and {N} journals", journals.COUNT),
     ("design/data-and-cli", rf"encoded: {N} categories", recipe.Options().max_categories),
-    ("design/data-and-cli", rf"each with {N} training rows", column_encodings.MIN_FREQUENCY),
+    ("design/data-and-cli", rf"each with {N} training rows", column_learners.MIN_FREQUENCY),
     ("design/data-and-cli", rf"up to {N} different integers", target.MOST_INFERRED_CLASSES),
     ("design/data-and-cli", rf"The share is {N} by default", options.DEFAULT_VALIDATION),
     ("design/data-and-cli", rf"by default, from {N} rows on", options.FEWEST_ROWS_TO_SPLIT),

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dsekl.data import DataFileError, column_encodings, open_table
+from dsekl.data import DataFileError, column_learners, open_table
 from dsekl.data import encoding as encoding_module
 from dsekl.data import table as table_module
-from dsekl.data.column_encodings import NumericLearner
+from dsekl.data.column_learners import NumericLearner
 from dsekl.data.folder import read_folder, write_folder
 from dsekl.data.messages import Message
 from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.seen_rows import Columns, Seen
 from dsekl.data.training_data import load_training
 
 
@@ -127,7 +128,7 @@ def test_only_the_most_frequent_categories_have_features_and_a_note_says_so(tmp_
 
 
 def test_too_many_categories_to_count_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column_encodings, "MOST_COUNTED_CATEGORIES", 3)
+    monkeypatch.setattr(column_learners, "MOST_COUNTED_CATEGORIES", 3)
     path = write(tmp_path, "city,size,y\n" + "".join(f"c{i % 5},{i},{i % 2}\n" for i in range(20)))
     recipe, _, _ = taught(path)
     assert recipe.encoder.features == ["size"]
@@ -315,3 +316,28 @@ def test_unknown_categories_are_counted(tmp_path: Path) -> None:
     unknown: Counter[str] = Counter()
     recipe.encoder.encode(chunk, unknown)  # type: ignore[call-arg, arg-type]
     assert unknown == {"city": 2}
+
+
+def test_what_pieces_of_a_table_have_seen_can_be_joined(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    towns, gaps = rng.choice(["x", "y", ""], 300), rng.choice(["", "7", "8"], 300)
+    lines = [f"{rng.normal():.3f},{towns[k]},2024-0{1 + k % 8}-03,{gaps[k]},{k % 3}" for k in range(300)]
+    header = "a,town,day,gappy,label\n"
+    (tmp_path / "whole.csv").write_text(header + "\n".join(lines) + "\n")
+    for k, (start, stop) in enumerate([(0, 90), (90, 91), (91, 300)]):
+        (tmp_path / f"piece-{k}.csv").write_text(header + "\n".join(lines[start:stop]) + "\n")
+    options = Options(target="label", scale=True)
+    whole = learn(open_table(tmp_path / "whole.csv"), options)
+
+    def look(columns: Columns) -> Seen:
+        seen = [columns.seen(open_table(tmp_path / f"piece-{k}.csv"), k) for k in range(3)]
+        for further in seen[1:]:
+            seen[0].join(further)
+        assert seen[0].lengths == [90, 1, 209]
+        return seen[0]
+
+    joined = learn(open_table(tmp_path / "piece-*.csv"), options, look=look)
+    assert joined.target == whole.target
+    assert joined.n_rows == whole.n_rows
+    for one, other in zip(joined.encoder.columns, whole.encoder.columns, strict=True):
+        assert one.to_dict() == pytest.approx(other.to_dict()) if hasattr(one, "scale") else one == other

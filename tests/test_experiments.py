@@ -12,7 +12,17 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsekl import persistence
-from dsekl.experiments import covertype, figure2, grid, maps, open_question, relatives_grid, speedup, table1
+from dsekl.experiments import (
+    covertype,
+    figure2,
+    grid,
+    last_paragraph,
+    maps,
+    open_question,
+    relatives_grid,
+    speedup,
+    table1,
+)
 from dsekl.experiments.block_diagonal import BlockDiagonal
 from dsekl.experiments.covertype_run import ALGORITHM_2, LOCAL, algorithm_2
 from dsekl.experiments.results import Results, Row, Table
@@ -200,3 +210,17 @@ def test_the_mean_of_streamed_features_is_the_kernel() -> None:
     mean = np.mean([phi @ phi.T for phi in (Stream(0, 50, 0.7).features(t, X) for t in range(400))], axis=0)
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(mean, np.exp(-0.7 * distances), atol=0.02)
+
+
+def test_the_last_paragraph_shows_error_and_bytes(tmp_path: Path) -> None:
+    results = Results(tmp_path, QUICK.lasting())
+    last_paragraph.run(results, QUICK)
+    found = {str(row["method"]): row for row in results.table(last_paragraph.NAME, last_paragraph.KEY).rows}
+    assert list(found) == list(last_paragraph.COLOURS)
+    naive, *others = found.values()
+    assert all(float(row["received"]) < float(naive["received"]) for row in others)
+    assert all(float(row["error"]) < 0.05 for row in found.values())
+    section = last_paragraph.section(results)
+    assert section is not None
+    assert [row[0] for row in section.tables[0].rows] == list(found)
+    assert "of the naive scheme's bytes" in section.findings[0].found

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl import DSEKLClassifier, DSEKLRegressor, load
+from dsekl.data import DataFileError, open_table
+from dsekl.data.recipe import Options, learn
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 
 RNG = np.random.default_rng(0)
@@ -60,6 +65,21 @@ def test_targets_of_any_size_are_fitted(size: float, loss: str) -> None:
     model = DSEKLRegressor(gamma=0.5, C=10.0, loss=loss, random_state=0)
     usual = model.fit(X, Y).predict(X)
     np.testing.assert_allclose(model.fit(X, Y * size).predict(X) / size, usual, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e60, 1e300, 1e-60, 1e-300])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_targets_beyond_float32_are_predicted_saved_and_compacted(size: float, container: Any, tmp_path: Path) -> None:
+    rows = container(X)
+    model = DSEKLRegressor(gamma=0.5, C=10.0, dtype="float32", random_state=0)
+    usual = model.fit(rows, Y).predict(rows)
+    model.fit(rows, Y * size).save(tmp_path / "model")
+    for f in (model.predict(rows), load(tmp_path / "model").predict(rows)):
+        np.testing.assert_allclose(f / size, usual, rtol=1e-4, atol=1e-5)
+    smaller = model.compact(0.05 * size)
+    assert 0 < len(smaller.support_) < len(X)
+    assert np.abs(smaller.predict(rows) / size - usual).max() < 0.051
+    assert smaller.compaction_["largest_change"] <= 0.05 * size
 
 
 @pytest.mark.parametrize("solver", ["doubly_stochastic", "shared_memory"])
@@ -146,3 +166,66 @@ def test_a_gap_that_float32_cannot_reach_is_blamed_on_the_type_and_float64_reach
     with pytest.warns(ConvergenceWarning) as said:
         hinge.fit(X, y > 0)
     assert "float" not in str(said[0].message)
+
+
+IDS = 9007199254740992 + np.arange(60)
+"""Above 2^53: floats tell every other one apart."""
+
+
+def frames_of_ids() -> dict[str, Any]:
+    numbers = np.random.default_rng(0).normal(size=60)
+    texts = pd.DataFrame({"a": numbers, "t": np.where(numbers > 0, "u", "v")})
+    gaps = pd.DataFrame({"a": np.where(numbers > 1, np.nan, numbers)})
+    some = pd.array(IDS, dtype="Int64")
+    some[3] = pd.NA
+    return {
+        "numbers": pd.DataFrame({"a": numbers, "id": IDS}),
+        "texts": texts.assign(id=IDS),
+        "gaps": gaps.assign(id=IDS),
+        "unsigned": texts.assign(id=IDS.astype(np.uint64)),
+        "nullable": texts.assign(id=some),
+        "objects": texts.assign(id=IDS.astype(object)),
+        "polars": pl.DataFrame({"a": numbers, "id": IDS}),
+    }
+
+
+@pytest.mark.parametrize("name", frames_of_ids())
+def test_ids_of_a_frame_that_floats_merge_are_named(name: str) -> None:
+    with pytest.raises(ValueError, match="'id': 9007199254740992 and 9007199254740993 are integers above"):
+        DSEKLClassifier(gamma=1.0).fit(frames_of_ids()[name], np.arange(60) % 2)
+
+
+def test_ids_of_a_frame_are_categories_to_the_last_digit() -> None:
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60), "id": 9007199254740992 + np.arange(60) % 3})
+    model = DSEKLClassifier(gamma=1.0, C=100.0, categorical_features=["id"]).fit(frame, frame["id"])
+    assert model.score(frame, frame["id"]) == 1.0
+    assert len(model.encoder_.columns[-1].features) == 3
+
+
+def test_large_integers_that_floats_tell_apart_are_taken() -> None:
+    frame = pd.DataFrame({"time": 1_700_000_000_000_000_000 + 10**9 * np.arange(60), "t": ["u", "v"] * 30})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the columns are of very different scales
+        assert DSEKLClassifier(gamma=1.0).fit(frame, np.arange(60) % 2).n_features_in_ == 2
+
+
+def test_ids_of_a_csv_file_that_floats_merge_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,b,y\n" + "".join(f"{key},{k % 7},{['no', 'yes'][k % 2]}\n" for k, key in enumerate(IDS)))
+    with pytest.raises(DataFileError, match=r"t\.csv:2: column 'id': 9007199254740992 and 9007199254740993"):
+        learn(open_table(path), Options(target="y"))
+
+
+@pytest.mark.parametrize("spelling", ["+{}", "00{}", " {}"])
+def test_ids_with_signs_zeros_or_blanks_are_named_where_they_are(tmp_path: Path, spelling: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,y\n1,no\n" + "".join(f"{spelling.format(key)},{['no', 'yes'][key % 2]}\n" for key in IDS))
+    with pytest.raises(DataFileError, match=r"t\.csv:3: column 'id': 9007199254740992 and 9007199254740993"):
+        learn(open_table(path), Options(target="y"))
+
+
+def test_integers_of_hundreds_of_digits_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,y\n1,no\n" + "".join(f"{'9' * 320}{key},{['no', 'yes'][key % 2]}\n" for key in range(60)))
+    with pytest.raises(DataFileError, match=r"t\.csv.*column 'id'"):
+        learn(open_table(path), Options(target="y"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,11 @@ from sklearn.preprocessing import OneHotEncoder
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.data.target_statistics import Statistic, statistic
+from dsekl.data.encoding import EncoderLearner
+from dsekl.data.ranks import Ranks
+from dsekl.data.target_statistics import LevelBook, LevelColumn, Statistic, TargetMeans
 from dsekl.persistence import ModelFileError
+from dsekl.rows import InformedRows
 
 pd = pytest.importorskip("pandas")
 
@@ -201,18 +206,86 @@ def test_categories_of_many_levels_have_a_statistic_of_the_targets(task: str, tm
     assert "encoder_" not in vars(clone(model))
 
 
-def test_a_training_row_does_not_see_its_own_target() -> None:
+def means_by_shop(n_rows: int = 300) -> TargetMeans:
+    """Return the means of random targets by a category of 40 levels."""
     rng = np.random.default_rng(0)
-    texts = [f"s{k}" for k in rng.integers(0, 40, 300)]
-    targets, weights = rng.normal(size=(300, 1)), np.ones(300)
-    _, values = statistic(texts, targets, weights, np.random.default_rng(3)) or pytest.fail("too few levels")
+    book = LevelBook(1)
+    numbers = book.of([f"s{k}" for k in rng.integers(0, 40, n_rows)])
+    column = LevelColumn.read(book, numbers, slice(0, 1))
+    return TargetMeans.of([column], rng.normal(size=(n_rows, 1)), np.ones(n_rows), np.random.default_rng(3))
+
+
+def with_targets(means: TargetMeans, targets: Any) -> TargetMeans:
+    return TargetMeans.of(means.columns, targets, means.weights, np.random.default_rng(3))
+
+
+def values_of(means: TargetMeans) -> Any:
+    values = np.empty((len(means.targets), 1))
+    means.write(values, np.arange(len(values)))
+    return values
+
+
+def test_a_training_row_does_not_see_its_own_target() -> None:
+    means = means_by_shop()
     for row in (0, 17, 211):
-        other = targets.copy()
+        other = means.targets.copy()
         other[row] += 100.0
-        found = statistic(texts, other, weights, np.random.default_rng(3))
-        assert found is not None
-        assert found[1][row] == pytest.approx(values[row])
-    assert statistic(["a", "b"] * 20, targets[:40], weights[:40], rng) is None
+        found = values_of(with_targets(means, other))
+        assert found[row] == pytest.approx(values_of(means)[row])
+        assert not np.allclose(found, values_of(means)), "the others do"
+
+
+def test_nothing_shows_the_targets_of_rows_that_judge() -> None:
+    means = means_by_shop()
+    held_out = np.arange(0, 300, 5)
+    other = means.targets.copy()
+    other[held_out] += 100.0
+    found, same = (values_of(made.without(held_out)) for made in (means, with_targets(means, other)))
+    np.testing.assert_allclose(found, same, atol=1e-9)
+    # As if the fitted rows were all there is: the others are new to them.
+    fitted = np.setdiff1d(np.arange(300), held_out)
+    weights = np.ones(300)
+    weights[held_out] = 0.0
+    alone = TargetMeans.of(means.columns, means.targets, weights, np.random.default_rng(3))
+    np.testing.assert_allclose(found, values_of(alone), atol=1e-12)
+    new = alone.statistics()[0].of([means.columns[0].levels[k] for k in means.columns[0].of_row[held_out]])
+    np.testing.assert_allclose(found[held_out], new, atol=1e-12)
+    rows = InformedRows(values_of(means), means, np.arange(300))
+    np.testing.assert_array_equal(rows.without(held_out)[fitted], found[fitted])
+    np.testing.assert_array_equal(
+        rows.take(fitted).without(np.arange(3))[:5], values_of(means.without(fitted[:3]))[fitted][:5]
+    )
+
+
+def test_rows_that_judge_are_honest_where_categories_say_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"shop": [f"s{k}" for k in rng.integers(0, 120, 400)], "x": rng.normal(size=400)})
+    model = DSEKLClassifier(objective="probabilities", **QUICK).fit(X, rng.permutation(np.arange(400) % 2))
+    assert model.calibration_.log_loss > 0.66, "noise has a log loss of log 2"
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_both_doors_have_the_same_statistic(run: Any, tmp_path: Path, task: str) -> None:
+    X, effect = shops(300)
+    X["size"] = X["size"].round(3)
+    noisy = (effect + 0.3 * np.random.default_rng(1).normal(size=300)).round(3)
+    y = noisy if task == "regression" else np.where(noisy > 0, "yes", "no")
+    X.assign(y=y).to_csv(tmp_path / "shops.csv", index=False)
+    given = ["fit", tmp_path / "shops.csv", "-t", "y", "-m", tmp_path / "m.dsekl", "-j", 1, "--force"]
+    whole = run(*given, "--validation", 0)
+    assert whole.code == 0, whole.err
+    loaded = dsekl.load(tmp_path / "m.dsekl")
+    kind = DSEKLRegressor if task == "regression" else DSEKLClassifier
+    model = kind(**QUICK).fit(X, y)
+    assert loaded.encoder_ == model.encoder_
+    assert loaded.encoder_.statistics.sum() == 1
+    np.testing.assert_allclose(loaded.gamma_, model.gamma_)
+    name = "predict" if task == "regression" else "decision_function"
+    np.testing.assert_allclose(getattr(loaded, name)(X), getattr(model, name)(X), rtol=1e-6, atol=1e-6)
+    # Rows that are held out are predicted as new rows are, and then all rows are in the file's statistic.
+    judged = run(*given, "--json").json
+    assert judged["validation"]["r2" if task == "regression" else "accuracy"] > 0.5
+    assert dsekl.load(tmp_path / "m.dsekl").encoder_ == model.encoder_
 
 
 def test_a_statistic_that_says_nothing_is_left_out() -> None:
@@ -233,6 +306,44 @@ def test_a_forged_statistic_is_refused(broken: str) -> None:
     with pytest.raises(ValueError, match="statistic"):
         Statistic.from_dict(forged, "statistic")
     assert Statistic.from_dict(saved, "statistic") == Statistic(["a", "b"], [[0.1], [0.2]], [0.15])
+
+
+def test_numbers_with_heavy_tails_have_ranks_beside_them(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"calm": rng.normal(size=300), "wild": rng.lognormal(0, 2, 300), "kind": ["a", "b", "c"] * 100})
+    X = X.round(4)
+    X.loc[::10, "wild"] = np.nan
+    y = np.where(X["wild"].fillna(1.0) * rng.lognormal(0, 0.3, 300) > 1, "yes", "no")
+    model = DSEKLClassifier(**QUICK).fit(X, y)
+    assert [name for name in model.encoder_.features if "rank" in name] == ["wild rank"]
+    encoded = model.encoder_.encode(dsekl.data.frames.FrameTable(X).chunk())
+    place = model.encoder_.features.index("wild rank")
+    known = X["wild"].notna().to_numpy()
+    order = np.argsort(X["wild"].to_numpy()[known])
+    assert (np.diff(encoded[known, place][order]) >= 0).all()
+    assert np.abs(encoded[:, place]).max() < 4, "however far the number is"
+    assert encoded[~known, place] == pytest.approx(0.0, abs=0.05), "a gap is in the middle"
+    assert model.feature_importances_.shape == (3,)
+    model.save(tmp_path / "m.dsekl")
+    np.testing.assert_array_equal(dsekl.load(tmp_path / "m.dsekl").decision_function(X), model.decision_function(X))
+    X.assign(y=y).to_csv(tmp_path / "wild.csv", index=False)
+    done = run("fit", tmp_path / "wild.csv", "-t", "y", "-m", tmp_path / "c.dsekl", "-j", 1, "--validation", 0)
+    assert done.code == 0, done.err
+    assert dsekl.load(tmp_path / "c.dsekl").encoder_ == model.encoder_
+    given = DSEKLClassifier(**GIVEN).fit(X, y)
+    assert not any("rank" in name for name in given.encoder_.features), "a given gamma has the user's columns"
+
+
+@pytest.mark.parametrize("broken", ["fewer scores", "falling", "none", "no number"])
+def test_forged_ranks_are_refused(broken: str) -> None:
+    saved = Ranks([0.0, 1.0], [-1.0, 1.0]).to_dict()
+    forged = {
+        "fewer scores": saved | {"scores": [0.0]}, "falling": saved | {"knots": [1.0, 0.0]},
+        "none": {"knots": [], "scores": []}, "no number": saved | {"scores": [0.0, "x"]},
+    }[broken]  # fmt: skip
+    with pytest.raises(ValueError, match="ranks"):
+        Ranks.from_dict(forged, "ranks")
+    assert Ranks.from_dict(saved, "ranks") == Ranks([0.0, 1.0], [-1.0, 1.0])
 
 
 def test_names_of_the_columns() -> None:
@@ -381,11 +492,10 @@ def a_bad_frame(what: str) -> Any:
     n = len(frame)
     values: dict[str, Any] = {
         "lists": [[1, 2]] * n, "objects": [{"a": 1}] * n, "mixed": [1, "a"] * (n // 2), "infinite": [np.inf] * n,
-        "complex": [1 + 2j] * n,
-        "zones": [pd.Timestamp("2024-01-01", tz="UTC"), pd.Timestamp("2024-01-02", tz="Asia/Tokyo")] * (n // 2),
+        "complex": [1 + 2j] * n, "times and dates": [time(3), date(2024, 1, 1)] * (n // 2),
     }  # fmt: skip
     if what in values:
-        frame["bad"] = pd.Series(values[what], dtype=object if what in ("lists", "objects", "mixed", "zones") else None)
+        frame["bad"] = pd.Series(values[what], dtype=None if what in ("infinite", "complex") else object)
     elif what == "several levels":
         frame.columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
     elif what == "names twice":
@@ -405,7 +515,7 @@ def a_bad_frame(what: str) -> Any:
         ("mixed", r"row 1 of X: column 'bad': holds 'a', and row 0 a number"),
         ("infinite", "row 0 of X: column 'bad': the number is infinite"),
         ("complex", "column 'bad'.*omplex"),
-        ("zones", "column 'bad': holds .*(Timestamp|time zone)"),
+        ("times and dates", r"row 1 of X: column 'bad': holds 2024-01-01, and row 0 a time"),
         ("several levels", "MultiIndex"),
         ("names twice", "column 'age': occurs more than once"),
         ("no rows", "0 (rows|sample)"),
@@ -448,6 +558,24 @@ def test_a_frame_at_fit_and_an_array_at_predict_go_by_places() -> None:
         model.predict(frame.drop(columns="city"))
 
 
+def test_numbers_are_copied_once() -> None:
+    """What encoding needs beside the encoded rows is a few columns, not the numeric part again."""
+    n, d = 20_000, 30
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, d)), columns=[f"n{k}" for k in range(d)])
+    frame["kind"] = pd.Categorical(["a", "b"] * (n // 2))
+    learner = EncoderLearner(list(frame.columns), ["kind"], np.random.default_rng(0))
+    table = dsekl.data.frames.FrameTable(frame)
+    learner.observe(table.chunk())
+    encoder, _ = learner.learned(scale=False, max_categories=10)
+    encoder.encode(table.chunk())
+    tracemalloc.start()
+    encoded = encoder.encode(table.chunk())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert encoded.shape == (n, d + 2)
+    assert peak < encoded.nbytes + 8 * 8 * n
+
+
 def test_columns_around_it_may_come_as_frames() -> None:
     frame = a_frame(200)
     scaler = make_column_transformer((OneHotEncoder(sparse_output=False), ["city"]), remainder="passthrough")
@@ -455,3 +583,16 @@ def test_columns_around_it_may_come_as_frames() -> None:
     pipeline.fit(frame, answers(frame))
     assert "remainder__age" in pipeline[-1].feature_names_in_.tolist()
     assert pipeline.predict(frame[:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile", "epsilon_insensitive"])
+def test_the_unit_of_y_does_not_matter_where_categories_have_means_of_it(loss: str) -> None:
+    X, effect = shops(300)
+    y = effect + 0.3 * np.random.default_rng(1).normal(size=300)
+    answers = []
+    for unit in (1.0, 2.0**-20, 1e-6, 1e5, 1e155):
+        model = DSEKLRegressor(loss=loss, **QUICK).fit(X, y * unit)
+        assert model.encoder_.statistics.any()
+        answers.append(model.predict(X) / unit)
+    for answer in answers[1:]:
+        np.testing.assert_allclose(answer, answers[0], atol=1e-9)

@@ -8,7 +8,10 @@ import textwrap
 
 import pytest
 
-KINDS = ("model files", "checkpoints", "power cuts", "concurrent writers")
+KINDS = (
+    "model files", "online models", "stream files", "stream lines", "checkpoints", "checkpoints of Dask", "power cuts",
+    "concurrent writers",
+)  # fmt: skip
 
 
 def test_a_hundredth_of_all_forged_files_is_right_or_refused() -> None:

@@ -13,8 +13,9 @@ from dsekl import DSEKLRegressor
 from dsekl.kernels import RBF
 from dsekl.losses import EpsilonInsensitive, Hinge, Huber, Quantile
 from dsekl.solvers import DualAscent, Problem
-from dsekl.solvers.dual.ascent import SLOW_EPOCHS
-from dsekl.solvers.dual.block import violations
+from dsekl.solvers.dual import interior
+from dsekl.solvers.dual.active_rows import SLOW_EPOCHS
+from dsekl.solvers.dual.block import descend, violations
 from dsekl.solvers.dual.free import free_rows
 from dsekl.solvers.dual.interior import solve_boxed
 from dsekl.solvers.dual.shrinking import Conditions
@@ -42,11 +43,14 @@ def test_a_box_says_what_the_conjugate_is(loss: Any) -> None:
 
 @pytest.mark.parametrize("loss", BOXED, ids=repr)
 @pytest.mark.parametrize("C", [1.0, 1e4])
-def test_a_block_is_solved_whatever_C_is(loss: Any, C: float) -> None:
-    X, y = rows(120, loss)
-    K, factors = rbf_kernel(X, gamma=0.05), np.full(120, C)
+@pytest.mark.parametrize("n", [120, 700])
+def test_a_block_is_solved_whatever_C_is(loss: Any, C: float, n: int) -> None:
+    """Of 700 rows most are at their bounds, and the first systems leave them out."""
+    X, y = rows(n, loss)
+    K, factors = rbf_kernel(X, gamma=0.05), np.full(n, C)
     factors[:3] = 0.0  # rows that count nothing stay out of it
-    coef, f = np.zeros(120), np.zeros(120)
+    coef, f = np.zeros(n), np.zeros(n)
+    descend(K, y, factors, coef, f, loss, 5, 0.0)
     assert solve_boxed(K, y, factors, coef, f, loss)
     np.testing.assert_allclose(f, K @ coef, atol=1e-6 * np.abs(coef).sum())
     assert not coef[:3].any()
@@ -110,3 +114,21 @@ def test_a_slow_run_solves_for_its_free_rows_and_goes_on_from_any_step() -> None
             for _ in solver.epoch(question, kept):
                 pass
         np.testing.assert_array_equal(kept.coef, state.coef)
+
+
+def test_a_system_has_the_rows_that_are_not_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    minimum = interior._minimum
+
+    def noted(M: Any, *others: Any) -> Any:
+        sizes.append(len(M))
+        return minimum(M, *others)
+
+    monkeypatch.setattr(interior, "_minimum", noted)
+    X, y = rows(1500, Hinge())
+    K, C, coef, f = rbf_kernel(X, gamma=0.5), np.full(1500, 10.0), np.zeros(1500), np.zeros(1500)
+    descend(K, y, C, coef, f, Hinge(), 200, 0.0)
+    assert solve_boxed(K, y, C, coef, f, Hinge())
+    assert max(sizes) < 600
+    # Nobody outside of the last system wants to move.
+    assert violations(y[:, None], C, coef[:, None], f[:, None], np.ones(1500), Hinge()).max() < 0.05

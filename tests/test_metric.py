@@ -363,3 +363,27 @@ def test_features_of_one_group_are_selected_together() -> None:
     gamma = np.array([1.0, 3.0, 3.0, 3.0, 2.0])
     np.testing.assert_array_equal(candidates._heaviest(gamma, 1), [0, 3, 3, 3, 0])
     np.testing.assert_array_equal(candidates._heaviest(gamma, 2), [0, 3, 3, 3, 2])
+
+
+def test_a_start_that_is_decidedly_behind_halfway_goes_no_further() -> None:
+    """In one unit a column of large codes has all of the distance. A search that goes on comes to the same weights."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_500, 4))
+    y = np.sin(3 * X[:, :1]) + X[:, 1:2]
+    X[:, 3] *= 1e4
+    data = Data(as_rows(X), y, np.ones(1_500), absolute_errors, None, ALONE)
+    kept: list[dict[str, Any]] = []
+    values: dict[str, Any] = {}
+
+    def learned(start: dict[str, Any], keep: Any) -> dict[str, list[Any]]:
+        stages = Stages(start, None, keep)
+        return Candidates(data, [np.arange(500)], X.std(axis=0), 0, stages).learned(lambda done: None)
+
+    whole = learned(values, lambda: kept.append(dict(values)))
+    assert "descent 0, equal" in values
+    assert "descent 0, isotropic, first steps" in values
+    assert "descent 0, isotropic" not in values
+    for before in (kept[5], kept[-2]):
+        again = learned(before, lambda: None)
+        for name, gammas in whole.items():
+            np.testing.assert_array_equal(again[name], gammas)

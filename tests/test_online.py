@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import dsekl
 from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
-from dsekl.kernels import RBF
+from dsekl.kernels import RBF, Polynomial
 from dsekl.losses import Hinge, Squared
 from dsekl.online import Learner, Settings, stream_file
 from dsekl.online.buffer import FACTOR
@@ -47,7 +48,7 @@ def test_batches_rows_files_and_pickles_give_one_model_to_the_bit(name: str, tmp
     kind = KINDS[name][0]
     straight = learn(kind(budget=40, random_state=0), name, 0, 1400)
     model = kind(budget=40, random_state=0)
-    for row in range(530):  # weights of features are learned at 512
+    for row in range(530):  # weights of features are learned at 128, 256 and 512
         learn(model, name, row, row + 1)
     model.save(tmp_path / "m.dsekl")
     model = dsekl.load(tmp_path / "m.dsekl")
@@ -64,7 +65,7 @@ def test_batches_rows_files_and_pickles_give_one_model_to_the_bit(name: str, tmp
 def test_f_is_the_sum_over_support_vectors(name: str) -> None:
     model = learn(KINDS[name][0](budget=30, random_state=0), name, 0, 700)
     distances = (np.square(X[:50, None] - model.support_vectors_) * model.gamma_).sum(axis=2)
-    expected = np.exp(-distances) @ model.dual_coef_ + getattr(model, "intercept_", 0.0)
+    expected = np.exp(-distances) @ model.dual_coef_ + X[:50] @ model.trend_ + model.intercept_
     np.testing.assert_allclose(model.learner_.evaluate(X[:50]), expected, atol=1e-9)
 
 
@@ -99,7 +100,8 @@ def test_forgetting_is_worth_it_after_a_change() -> None:
         model.partial_fit(X[:800], y[:800], classes=[0, 1])
         wrong[half_life] += np.mean(model.predict(X[800:]) != y[800:])
     assert wrong[100.0] < 0.5 * wrong[None]
-    assert wrong["auto"] < 0.5 * wrong[None]
+    # Without forgetting, simple models beside the kernel machine follow a change too, on most seeds.
+    assert wrong["auto"] < 0.75 * wrong[None]
 
 
 def test_an_automatic_C_is_far_from_the_worse_one() -> None:
@@ -182,9 +184,11 @@ def test_memory_is_the_same_after_many_rows() -> None:
     assert learner.n_seen == 1_000_000
 
 
-def test_large_budgets_have_one_model_for_batches_and_files(tmp_path: Path) -> None:
-    rows = np.random.default_rng(3).standard_normal((2 * BATCH + 300, 2))
-    y = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_large_budgets_have_one_model_for_batches_and_files(noise: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((2 * BATCH + 300, 2))
+    y = (rows[:, 0] * rows[:, 1] > 0).astype(int) ^ (rng.uniform(size=len(rows)) < noise)
     straight = OnlineDSEKLClassifier(budget=5000, random_state=0).partial_fit(rows, y, classes=[0, 1])
     model = OnlineDSEKLClassifier(budget=5000, random_state=0)
     for first in range(0, len(rows), 700):
@@ -193,8 +197,31 @@ def test_large_budgets_have_one_model_for_batches_and_files(tmp_path: Path) -> N
         model.save(tmp_path / "m.dsekl")
         model = dsekl.load(tmp_path / "m.dsekl")
     np.testing.assert_array_equal(model.decision_function(rows), straight.decision_function(rows))
-    assert model.score(rows, y) > 0.97
+    assert noise or model.score(rows, y) > 0.97
     assert len(model.learner_.waiting) == 300
+    assert (len(model.support_vectors_) > BATCH) == (noise > 0), "then neighbours are drawn"
+
+
+def test_large_budgets_forget_by_themselves_what_is_out_of_date(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    n, change = 7 * BATCH, 5 * BATCH + 300
+    rows = rng.standard_normal((n + 2000, 3))
+    y = (rows[:, 0] * rows[:, 1] > 0).astype(int) ^ (rng.uniform(size=len(rows)) < 0.05)
+    y[change:] ^= 1  # the classes change places
+    errors, points = {}, {}
+    for half_life in ("auto", None):
+        model = OnlineDSEKLClassifier(budget=10_000, half_life=half_life, random_state=0)
+        model.partial_fit(rows[:change], y[:change], classes=[0, 1])
+        points[half_life] = len(model.support_vectors_)
+        if half_life == "auto":
+            model.save(tmp_path / "m.dsekl")
+        model.partial_fit(rows[change:n], y[change:n])
+        errors[half_life] = 1.0 - model.score(rows[n:], y[n:])
+        if half_life == "auto":
+            again = dsekl.load(tmp_path / "m.dsekl").partial_fit(rows[change:n], y[change:n])
+            np.testing.assert_array_equal(again.decision_function(rows[n:]), model.decision_function(rows[n:]))
+    assert points["auto"] == points[None]  # nothing was forgotten before
+    assert errors["auto"] < errors[None] - 0.02
 
 
 def test_large_budgets_learn_from_dicts_as_they_come(tmp_path: Path) -> None:
@@ -280,6 +307,17 @@ def test_bad_rows_are_named_and_teach_nothing() -> None:
         model.partial_fit(X, LABELS, classes=[0, 1])
 
 
+def test_numbers_that_are_too_large_end_in_an_error_and_never_in_a_model_without_numbers() -> None:
+    with pytest.raises(ValueError, match="y holds 2e\\+200"):
+        OnlineDSEKLRegressor().partial_fit(X[:2], [1.0, 2e200])
+    with pytest.raises(ValueError, match=r"n_cols.*\[0, 4096\]"):
+        OnlineDSEKLRegressor(n_cols=10**6).partial_fit(X, TARGETS)
+    model = OnlineDSEKLRegressor(Polynomial(3), gamma=1.0, budget=20, random_state=0)
+    model.partial_fit(X, TARGETS)
+    with pytest.raises(ValueError, match="no finite numbers"):
+        model.partial_fit(np.concatenate([X * 1e60, X]), np.tile(TARGETS, 2))
+
+
 def test_a_vanished_column_is_named() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd"))
@@ -305,3 +343,25 @@ def test_forged_learners_are_refused(place: str, tmp_path: Path) -> None:
     persistence.write(path, header, arrays)
     with pytest.raises(ModelFileError):
         dsekl.load(path)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_ctrl_c_comes_between_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a row it would leave a machine that has counted the row and not learned from it."""
+    model = learn(KINDS[name][0](budget=20, random_state=0), name, 0, 300)
+    points_of, calls = Learner.points_of, []
+
+    def interrupted(self: Learner, rows: Any) -> Any:
+        calls.append(len(rows))
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return points_of(self, rows)
+
+    monkeypatch.setattr(Learner, "points_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn(model, name, 300, 700)
+    monkeypatch.undo()
+    assert model.n_seen_ > 300
+    same = learn(KINDS[name][0](budget=20, random_state=0), name, 0, model.n_seen_)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    np.testing.assert_array_equal(model.dual_coef_, same.dual_coef_)

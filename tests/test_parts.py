@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,19 @@ from dsekl.gram.affine import AffineGram, Plane
 from dsekl.gram.placement import Placement
 from dsekl.gram.points import DensePoints
 from dsekl.gram.tree import spatial_order
-from dsekl.parts import OwnHands, PartsAscent, Planes, Region, Rows, Task, build, n_parts_of
+from dsekl.parts import (
+    LocalUpdates,
+    OwnHands,
+    PartsAscent,
+    Planes,
+    Region,
+    Rows,
+    SharedUpdates,
+    Task,
+    build,
+    checked_state,
+    n_parts_of,
+)
 from dsekl.parts.halo import Boxes, Reach
 from dsekl.parts.line import STEPS, Line, between
 from dsekl.rows import ArrayRows
@@ -66,7 +80,7 @@ def solve(ascent: PartsAscent, problem: Problem, state: Any, most: int = 200) ->
 
 def objective(ascent: PartsAscent, state: Any, plane: Plane | None = None) -> tuple[float, float]:
     """Return primal and dual of the coefficients, from the whole kernel matrix in float64."""
-    regions = ascent.parts.regions
+    regions = [part.region for part in ascent.parts.parts]
     X, y, weights = (
         np.concatenate([vars(region.rows)[name] for region in regions]) for name in ("X", "targets", "weights")
     )
@@ -228,3 +242,84 @@ def test_no_coefficient_goes_beyond_the_ends_by_rounding() -> None:
     for s in (np.nextafter(1.0, 0.0), 1.0, 1e-300):
         found = between(before, after, np.array([s]))
         assert ((found >= np.minimum(before, after)) & (found <= np.maximum(before, after))).all()
+
+
+def _changed(name: str, place: Any, value: Any) -> Any:
+    def change(state: Any) -> None:
+        array = getattr(state, name).copy()
+        array[place] = value
+        setattr(state, name, array)
+
+    return change
+
+
+FORGED: dict[str, tuple[Any, str]] = {
+    "rank": (_changed("rank", slice(None), 0), "rank"),
+    "rank of another part": (lambda state: setattr(state, "rank", np.arange(len(state.rank))), "rank"),
+    "coef": (_changed("coef", 3, 1e6), "dual"),
+    "F": (_changed("F", 3, 1e9), "predictions"),
+    "C": (lambda state: setattr(state, "C", 7.0), "C is 7.0"),
+    "size": (lambda state: setattr(state, "size", 10**6), "size"),
+    "past": (lambda state: setattr(state, "past_coef", state.coef[None]), "one machine"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.Squared()], ids=repr)
+def test_a_state_from_a_file_is_checked_by_the_parts(name: str, loss: Any) -> None:
+    """Their ranks are places in arrays, and a wrong one would be written to."""
+    X, wave, weights = table(200)
+    ascent, problem, state = in_parts(X, targets_for(loss, wave, 1), weights, loss, NARROW, n_parts=3)
+    problem = replace(problem, C=state.C)
+    solve(ascent, problem, state, most=12)
+    checked_state.check(ascent, problem, state)
+    change, words = FORGED[name]
+    change(state)
+    if name == "coef" and isinstance(loss, losses.Squared):
+        return  # whose dual allows any
+    with pytest.raises(ValueError, match=words):
+        checked_state.check(ascent, problem, state)
+
+
+def updates(local_batches: int, n_shares: int = 2) -> tuple[SharedUpdates, Any]:
+    """Return Algorithm 2 after three epochs of the wave's signs, and its state."""
+    X, wave, weights = table(1_500)
+    y = np.where(wave > 0, 1.0, -1.0)[:, None]
+    ascent, problem, _ = in_parts(X, y, weights, losses.Hinge(), NARROW, n_parts=1)
+    solver = LocalUpdates(n_rows=100, n_shares=n_shares, local_batches=local_batches)
+    run = SharedUpdates(OwnHands(), ascent.parts, solver, 0)
+    state = run.start(problem, np.random.default_rng(0))
+    for _ in range(3):
+        for _ in run.epoch(problem, state):
+            pass
+    return run, state
+
+
+def right(run: SharedUpdates, state: Any) -> float:
+    (part,) = run.parts.parts
+    f = part.gram.block(np.arange(len(part.region)), np.arange(len(part.region))) @ state.coef
+    return float(np.mean(np.sign(f) == part.region.rows.targets))
+
+
+def test_local_updates_tell_less_and_learn_about_as_much() -> None:
+    naive, local = updates(1), updates(50)
+    assert naive[0].figures["exchanges"] == 8
+    assert local[0].figures["exchanges"] == 1
+    assert local[0].figures["received"] < 0.2 * naive[0].figures["received"]
+    assert min(right(*naive), right(*local)) > 0.93
+
+
+def test_one_share_is_algorithm_2() -> None:
+    """Nobody else changes anything, so that it does not matter when it is told."""
+    one, other = updates(1, n_shares=1), updates(50, n_shares=1)
+    assert one[0].figures["received"] == other[0].figures["received"] == 0
+    assert right(*one) > 0.93
+    assert right(*other) == pytest.approx(right(*one), abs=0.03)
+
+
+def test_a_part_tells_how_much_memory_it_takes() -> None:
+    X, wave, weights = table(700)
+    ascent, *_ = in_parts(X, targets_for(losses.Hinge(), wave, 1), weights, losses.Hinge(), NARROW)
+    sizes = [sys.getsizeof(part) for part in ascent.parts.parts]
+    assert sum(sizes) > 2 * X.nbytes
+    assert sys.getsizeof(ascent.states[0]) > ascent.states[0].own.coef.nbytes

@@ -23,11 +23,12 @@ def value(points: list[Any], coef: list[float], x: Any) -> float:
     return sum(c * k(p, x) for p, c in zip(points, coef, strict=True))
 
 
-def norma(eta: float, decay: float) -> list[float]:
+def norma(first_eta: float, decay: float, falling: bool) -> list[float]:
     points: list[Any] = []
     coef: list[float] = []
     found = []
-    for x, y in zip(X, Y, strict=True):
+    for t, (x, y) in enumerate(zip(X, Y, strict=True), 1):
+        eta = first_eta / t**0.5 if falling else first_eta
         f = value(points, coef, x)
         found.append(f)
         coef = [c * (1 - eta * decay) for c in coef]
@@ -137,9 +138,10 @@ def _merged(points: list[Any], coef: list[float], point: Any, own: float) -> tup
     return points, coef
 
 
-def test_norma_is_that_of_its_paper() -> None:
-    found = Norma(BUDGET, GAMMA, eta=0.3, decay=0.1).learn(X, Y)
-    np.testing.assert_allclose(found, norma(0.3, 0.1), atol=1e-10)
+@pytest.mark.parametrize("falling", [False, True])
+def test_norma_is_that_of_its_paper(falling: bool) -> None:
+    found = Norma(BUDGET, GAMMA, eta=0.3, decay=0.1, falling=falling).learn(X, Y)
+    np.testing.assert_allclose(found, norma(0.3, 0.1, falling), atol=1e-10)
 
 
 def test_the_forgetron_is_that_of_its_paper() -> None:

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import os
+import pickle
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from dsekl.data import DataFileError, SparseTable, Table, open_table
+from dsekl.data import DataFileError, SparseTable, Table, many_files, open_table, opener
 from dsekl.data import table as table_module
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
@@ -109,6 +110,25 @@ def test_what_the_csv_module_writes_is_read_back(
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows(content)
     path = write(tmp_path_factory.mktemp("csv"), text.getvalue())
     assert rows(opened(path, header=False, delimiter=",")) == content
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(["", "1.5", "-2"]), min_size=3, max_size=3), min_size=1, max_size=9),
+    st.sampled_from([",", ";", "\t"]), st.sampled_from(["\n", "\r\n"]), st.booleans(),
+)  # fmt: skip
+def test_empty_fields_are_missing_numbers(
+    tmp_path_factory: pytest.TempPathFactory, content: list[list[str]], delimiter: str, end: str, last: bool
+) -> None:
+    text = end.join(delimiter.join(row) for row in [["1", "2", "3"], *content]) + end * last
+    path = tmp_path_factory.mktemp("csv") / "gaps.csv"
+    path.write_bytes(text.encode())
+    (chunk,) = opened(path, header=False, delimiter=delimiter).chunks()
+    for place, name in enumerate(("column1", "column2", "column3")):
+        found = chunk.numbers(name)[1:]
+        wanted = [float(row[place] or "nan") for row in content]
+        np.testing.assert_array_equal(found, wanted)
+    assert isinstance(chunk.column("column1"), np.ndarray), "without a look at each field"
 
 
 @settings(max_examples=100, deadline=None)
@@ -297,3 +317,33 @@ def test_reading_takes_bounded_memory(tmp_path: Path, monkeypatch: pytest.Monkey
 
     peak(1_000)
     assert peak(50_000) < 1.2 * peak(15_000)
+
+
+def test_the_files_of_a_pattern_are_one_table(tmp_path: Path) -> None:
+    write(tmp_path, "a,b\n1,2\n", "part-1.csv")
+    write(tmp_path, "a,b\n3,4\n5,6\n", "part-2.csv")
+    whole = opened(tmp_path / "part-*.csv")
+    assert list(whole.names) == ["a", "b"]
+    np.testing.assert_array_equal(numbers(whole), [[1, 2], [3, 4], [5, 6]])
+    write(tmp_path, "a,c\n1,2\n", "part-3.csv")
+    assert "part-3.csv: lacks the column 'b'; all files of a table" in problem(tmp_path / "part-*.csv")
+    assert "matches no file" in problem(tmp_path / "other-*.csv")
+    write(tmp_path, "1 1:2\n-1 2:1\n", "part-0.csv")
+    assert "part-0.csv: is an SVMlight file" in problem(tmp_path / "part-*.csv")
+
+
+def test_row_groups_of_parquet_are_pieces_that_know_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many_files, "MOST_ROWS", 4)
+    frame = pd.DataFrame({"a": [*range(9), "text"], "b": range(10)}).astype({"a": str})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
+    pieces = many_files.pieces_of(opened(tmp_path / "t.parquet"), opener(None, None, None))
+    assert [piece.groups for piece in pieces] == [range(2), range(2, 4), range(4, 5)]
+    found = [row for piece in pieces for row in rows(piece.table())]
+    assert [row[0] for row in found] == frame["a"].tolist()
+    with pytest.raises(DataFileError, match=r"t.parquet: row 10: column 'a': 'text' is not a number"):
+        next(iter(pieces[2].table().chunks())).numbers("a")
+    again = pickle.loads(pickle.dumps(DataFileError("file", "is wrong", "a", "; set {target}")))
+    assert str(again) == "file: column 'a': is wrong; set target=..."
+    assert again.message.with_names({"target": "--target"}).endswith("--target")

@@ -66,10 +66,21 @@ def test_bad_rows_are_named_and_teach_nothing(x: Any, y: Any, w: float, words: s
 
 def test_targets_that_are_no_numbers_are_named() -> None:
     model = KernelRegressor(seed=1)
-    for y in (None, "much", float("inf")):
+    for y in (None, "much", float("inf"), 1e200):
         with pytest.raises(ValueError, match="target is"):
             model.learn_one({"a": 1.0}, y)
     assert model.predict_one({"a": 1.0}) == 0.0
+
+
+@pytest.mark.parametrize("classes", [1, 2, 4])
+def test_the_class_that_is_predicted_is_the_likeliest(classes: int) -> None:
+    model = KernelClassifier(seed=1, budget=20)
+    for place, (a, b) in enumerate(np.random.default_rng(0).standard_normal((200, 2)).tolist()):
+        row = {"a": a, "b": b}
+        if place:
+            chances = model.predict_proba_one(row)
+            assert model.predict_one(row) == max(chances, key=lambda label: chances[label])
+        model.learn_one(row, f"class {int(abs(3 * a)) % classes}")
 
 
 def test_a_missing_number_is_as_usual_and_a_new_one_is_taken_in() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import tomllib
 from collections.abc import Iterator
 from functools import partial
 from html import unescape
@@ -23,9 +24,6 @@ PAGES = sorted(
     path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.relative_to(SITE).parts
 )
 WIDTHS, THEMES = (400, 1000, 1400), ("light", "dark")
-SAME_LAYOUT = ("_modules/", "api/generated/dsekl.gram", "api/generated/dsekl.rows", "api/generated/dsekl.solvers")
-"""Pages of source code, and of names that few users meet: looked at where room is scarcest."""
-
 SCRIPT = (Path(__file__).parent / "site.js").read_text()
 PARTS = 8
 """The pages are shared out among so many tests, each with a browser of its own, so that they run side by side."""
@@ -56,6 +54,12 @@ pytestmark = [
 
 
 class Quiet(SimpleHTTPRequestHandler):
+    """Files that browsers may keep: the theme's scripts are large, and compiled once for all pages then."""
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
     def log_message(self, *_: object) -> None:
         pass
 
@@ -80,7 +84,7 @@ def test_every_page_is_whole_at_every_width_in_both_themes(page: Page, address: 
     for name in PAGES[part::PARTS]:
         page.width(WIDTHS[-1])
         page.open(f"{address}/{name}")
-        for width in WIDTHS[:1] if name.startswith(SAME_LAYOUT) else WIDTHS:
+        for width in reversed(WIDTHS):
             page.width(width)
             for theme in THEMES:
                 page.run(f"document.documentElement.dataset.theme = {json.dumps(theme)}")
@@ -102,6 +106,12 @@ def test_the_search_finds_the_page_that_answers(page: Page, address: str, words:
             break
         time.sleep(0.05)
     assert any(urlsplit(link).path == f"/{answer}.html" for link in links), links
+
+
+def test_the_repository_is_linked_where_the_metadata_name_it() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
+    icons = re.findall(r'<a href="([^"]*)"[^>]*class="nav-link pst-navbar-icon"', (SITE / "index.html").read_text())
+    assert set(icons) == {url for name, url in urls.items() if name == "Repository"}
 
 
 def anchors(text: str) -> set[str]:

@@ -119,7 +119,14 @@ def test_the_list_takes_solvers_through_what_they_can_do() -> None:
     assert state_of("growing", 0).size < SOLVER["growing"].n_rows
     assert not state_of("dual", 4).active.all()
     assert state_of("not shrinking", 4).active.all()
-    assert len(state_of("ridge", 2).past_coef) == 2
+    assert len(state_of("ridge", 2).past_coef) == 3
+    assert state_of("ridge", 2).conjugate_epochs == 2
+    assert len(state_of("ridge in blocks", 2).past_coef) == 2
+    assert state_of("ridge in blocks", 2).conjugate_epochs == 0
     assert state_of("averaged", 1).late is not None
+    assert state_of("constant steps", 1).late is not None
+    assert state_of("shared memory", 1).late is not None
+    assert state_of("paper's steps", 1).late is None
+    assert state_of("shared memory, pruned", 1).late is None
     assert state_of("shared memory, pruned", 0).prune
     assert not state_of("shared memory", 0).prune

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,8 @@ def test_commas_that_may_be_either_are_noted_and_can_be_told(tmp_path: Path) -> 
     [
         "2024-03-04", "2024-03-04 00:00:00", "2024-03-04T00:00:00Z", "04.03.2024", "4.3.24", "2024/3/4", "4 Mar 2024",
         "04-Mar-2024", "March 4, 2024", "3/4/2024", "3/4/24 12:00 AM", "2024-03-04 01:00:00+01:00", "4. March 2024",
+        "Monday, 4 March 2024", "Mon 4 Mar 2024", "Mon, 04 Mar 2024 01:00:00 +0100", "04Mar2024",
+        "04/Mar/2024:00:00:00", "3/4/2024 00:00 UTC", "4.3.2024 00:00Z",
     ],
 )  # fmt: skip
 def test_dates_in_the_usual_spellings(spelled: str) -> None:
@@ -120,7 +123,21 @@ def test_days_first_times_and_no_dates() -> None:
     assert as_time("3/4/2024", day_first=True) == datetime(2024, 4, 3, tzinfo=UTC).timestamp()
     assert as_time("3/4/2024 1:30 pm") == datetime(2024, 3, 4, 13, 30, tzinfo=UTC).timestamp()
     assert as_time("10:30") == 37_800.0
-    for text in ("2024", "31.02.2024", "13/13/2024", "1.5", "Maybe 4, 2024x", "12.5.x", "25:00", "13:00 pm", "marble"):
+    for text in (
+        "2024",
+        "31.02.2024",
+        "13/13/2024",
+        "1.5",
+        "Maybe 4, 2024x",
+        "12.5.x",
+        "25:00",
+        "13:00 pm",
+        "marble",
+        "Monday",
+        "Sunny 4",
+        "Jan 2024",
+        "2024-03",
+    ):
         assert as_time(text) is None, text
     assert day_comes_first(["13/4/2024", "3/4/2024"]) is True
     assert day_comes_first(["3/4/2024", "3/14/2024"]) is False
@@ -192,3 +209,44 @@ def test_few_integers_at_a_terminal_are_asked_about(tmp_path: Path) -> None:
     assert asked == [("y", [0, 1, 2])]
     assert learn(table, Options(target="y", task="classification"), choose=choose).target.task == "classification"
     assert len(asked) == 1
+
+
+LOOK_ALIKES: dict[str, tuple[Any, str]] = {
+    "dollars": (
+        lambda i: f"${i / 7:.2f}",
+        r"categories, and '\$0.00' looks like numbers with a unit; leave the unit out",
+    ),
+    "percent": (lambda i: f"{i} %", "'0 %' looks like numbers with a unit"),
+    "months": (lambda i: f"2024-{1 + i % 12:02d}", "'2024-01' looks like months; spell them as dates"),
+    "months by name": (lambda i: f"{('Jan', 'May')[i % 2]} {2000 + i % 9}", "'Jan 2000' looks like months"),
+    "codes": (lambda i: f"{i % 30:05d}", "'00000' is read as the number 0; if it is a code, make categories"),
+    "days": (lambda i: f"202401{1 + i % 31:02d}", "'20240101' is read as a number; if it is a day"),
+    "a count": (lambda i: 1000 + i, "it counts the rows; leave it out with ignore"),
+}
+
+
+@pytest.mark.parametrize("what", LOOK_ALIKES)
+def test_columns_that_look_like_something_else_are_noted(what: str, tmp_path: Path) -> None:
+    make, words = LOOK_ALIKES[what]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,x,y", *(f"{make(i)},{i % 7}.5,{'uv'[i % 2]}" for i in range(60))]))
+    said = [str(note) for note in learned(path)[0].notes]
+    assert sum(bool(re.search(words, note)) for note in said) == 1, said
+    decided = Options(target="y", categorical=["a"])
+    assert not any(
+        "looks like" in str(note) or "read as" in str(note) for note in learn(open_table(path), decided).notes
+    )
+
+
+def test_columns_that_are_what_they_are_taken_for_are_not_noted(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    lines = [f"{i % 7}.5,{20240101 + 50 * i},A{i % 5},{i * 3},{'uv'[i % 2]}" for i in range(60)]
+    path.write_text("\n".join(["a,b,c,d,y", *lines]))
+    assert learned(path)[0].notes == []
+
+
+def test_a_header_that_counts_the_columns_is_doubted(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("0,1\n" + "\n".join(f"{i}.5,{i % 2}" for i in range(9)))
+    assert open_table(path).doubts_header
+    assert not open_table(path, header=True).doubts_header

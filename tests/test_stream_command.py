@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsekl.cli import stream_run
+from dsekl.data.streamed import StreamedRow
 from dsekl.online import stream_file
 
 COMMAND = [sys.executable, "-m", "dsekl", "stream"]
@@ -56,8 +60,12 @@ def test_csv_json_lines_and_standard_input_give_one_model(table: Path, tmp_path:
     options = ["--target", "y", "--budget", 30, "--json"]
     figures = run(table, "-m", tmp_path / "csv", *options, "-o", tmp_path / "p.csv")
     assert figures["rows"] == N
-    assert figures["accuracy"] > 0.75 > figures["accuracy of the last label"] + 0.15
+    assert figures["accuracy"] > 0.75 > figures["accuracy of repeating the last label"] + 0.15
     assert figures["points"] == 30
+    told = subprocess.run([*COMMAND[:-1], "info", tmp_path / "csv"], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"rows +{N:,}\naccuracy +{figures['accuracy']:.4g}\n", told)
+    assert re.search(r"target +y\n", told)
+    assert "broken" not in told
     assert len((tmp_path / "p.csv").read_text().splitlines()) == N + 1
     text = "\n".join(map(json.dumps, rows()))
     run("-", "-m", tmp_path / "json", *options, given=text)
@@ -142,9 +150,59 @@ def test_the_choices_of_the_command_are_those_of_the_library() -> None:
     assert set(stream.WAYS) == set(WAYS)
     for name in stream.KERNELS:
         assert isinstance(kernels.resolve(name), kernels.VectorKernel)
-    for task, names in stream.LOSSES.items():
+    for task, names in stream_run.LOSSES.items():
         for name in names:
             losses.resolve(name, task)
+    defaults = {name: option.default for name, option in inspect.signature(stream.stream).parameters.items()}
+    assert {name: defaults[name] for name in stream_run.DEFAULTS} == stream_run.DEFAULTS
+
+
+def test_labels_keep_their_digits_and_zeros(tmp_path: Path) -> None:
+    """Numbers merge integers above 2^53, and 007 with 7."""
+    labels = ["9007199254740992", "9007199254740993", "007", "7", "7.0"]
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{k % 5},{labels[k % 5]}\n" for k in range(50)))
+    figures = run(tmp_path / "t.csv", "-t", "y", "--task", "classification", "-m", tmp_path / "m", "--json")
+    assert figures["rows"] == 50
+    assert list(stream_file.read(tmp_path / "m")[0].codes) == labels[:4]
+    lines = [{"a": 1, "y": 9007199254740993}, {"a": 2, "y": 9007199254740992}, {"a": 2, "y": float("nan")}]
+    words = run("-", "-t", "y", "--task", "classification", given="\n".join(map(json.dumps, lines)), code=2)
+    assert "target is missing" in words
+
+
+def test_a_stream_goes_on_with_its_own_settings_alone(table: Path, tmp_path: Path) -> None:
+    given = [table, "-t", "y", "--json", "-m", tmp_path / "m"]
+    run(*given, "--budget", 30)
+    assert "--budget 30" in run(*given, "--resume", "--budget", 40, code=2)
+    assert "--seed 0" in run(*given, "--resume", "--seed", 1, code=2)
+    assert "without it" in run(*given, "--resume", "-o", tmp_path / "p.csv", code=2)
+    assert run(*given, "--resume")["points"] == 30
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_stream_that_was_stopped_has_all_predictions_and_the_same_model(table: Path, tmp_path: Path) -> None:
+    """By Ctrl-C in the middle of a row, over and over; then by a kill."""
+    options = ["-t", "y", "--budget", "30", "--json", "--checkpoint-interval", "0.01"]
+    run(table, "-m", tmp_path / "whole", *options, "-o", tmp_path / "whole.csv")
+    wanted = (tmp_path / "whole.csv").read_text().replace(str(table), "-")
+    lines, rng = table.read_text().splitlines(keepends=True), random.Random(1)
+    command = [*COMMAND, "-", "-m", str(tmp_path / "m"), *options, "-o", str(tmp_path / "p.csv"), "--resume"]
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert process.stdin is not None
+        before = (tmp_path / "m").stat().st_mtime_ns if (tmp_path / "m").exists() else 0
+        process.stdin.write("".join(lines[: rng.randrange(500, 800)]).encode())
+        process.stdin.flush()
+        while not (tmp_path / "m").exists() or (tmp_path / "m").stat().st_mtime_ns == before:
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.send_signal(number)
+        assert process.wait() == code
+        process.stdin.close()
+    run("-", "-m", tmp_path / "m", *options, "-o", tmp_path / "p.csv", "--resume", given="".join(lines))
+    assert same(tmp_path / "whole", tmp_path / "m")
+    assert (tmp_path / "p.csv").read_text() == wanted
+    left = {path.name for path in tmp_path.iterdir()} - {"t.csv", "m", "whole", "whole.csv", "p.csv"}
+    assert left <= {name for name in left if name.startswith(".")}  # drafts of the kill, removed by the next writer
 
 
 def test_without_a_model_there_are_scores_alone(table: Path, tmp_path: Path) -> None:
@@ -153,3 +211,21 @@ def test_without_a_model_there_are_scores_alone(table: Path, tmp_path: Path) -> 
     assert "model" not in figures
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
     assert "give --model" in run(table, "--target", "y", "--resume", code=2)
+
+
+def test_a_disk_that_is_full_for_a_while_costs_no_stream(table: Path, tmp_path: Path) -> None:
+    """As a checkpoint of a fit: a warning, and the file before it is kept."""
+    given = {name: value for name, value in stream_run.DEFAULTS.items() if name != "seed"}
+    run_of = stream_run.StreamRun.of({**given, "budget": 20}, "classification", "y", 0, None, False)
+    run_of.model, run_of.interval, run_of.ignored, run_of.skip_broken = tmp_path / "m", 0.0, {"y"}, False
+    rows = iter([StreamedRow("t", {"a": 1.0 * k, "y": "uv"[k % 2]}, "uv"[k % 2]) for k in range(9)])
+    run_of.take(next(rows))
+    before = (tmp_path / "m").read_bytes()
+    run_of.model = tmp_path / "nothing" / "m"
+    with pytest.warns(UserWarning, match="could not be written .*Make room on the disk"):
+        run_of.take(next(rows))
+    run_of.model = tmp_path / "m"
+    assert (tmp_path / "m").read_bytes() == before
+    for row in rows:
+        run_of.take(row)
+    assert stream_file.read(tmp_path / "m")[2]["lines"] == 9

@@ -29,6 +29,14 @@ PRIVATE = {
     r"\bwhat has no feature is 0\b": "unseen categories are encoded as zeros",
     r"\bstands? for choice\b": "compared by the one-standard-error rule",
     r"\bthe gap's own speed\b": "estimated time left",
+    r"\b(losses|rows|did) of late\b": "recent losses",
+    r"\bclock on the wall\b": "wall-clock seconds",
+    r"\b(either|two|both) doors?\b": "in Python and on the command line",
+    r"\bnobody but you\b": "the task is ambiguous",
+    r"\bkernels that are none\b": "functions that are not valid kernels",
+    r"\b(files?|json|come) from anybody\b": "untrusted files",
+    r"\bone model for one question\b": "the same model for the same input",
+    r"\bthe usual (kernel|loss|weights) (is|because)\b": "the default",
     r"\bstep of the ladder\b|\bbent data\b": "rung; transformed data",
 }
 """Phrases that no user of scikit-learn knows, and what to say in their place."""

@@ -41,7 +41,7 @@ X_test, y_test = xor(10_000, rng)
 # ------------
 # Algorithm 1 draws 50 random rows and 50 random centres in each step (the paper's I and J). Algorithm 2 has two worker
 # threads that update one shared vector of coefficients. With 100 training points the error varies by sample: over ten
-# samples its standard deviation is 0.6 points (see the benchmarks), so small differences between the models mean
+# samples its standard deviation is 1.2 points (see the reproduction), so small differences between the models mean
 # nothing.
 
 models = {

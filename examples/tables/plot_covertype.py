@@ -10,6 +10,8 @@ The output below is of the real data where the site was built with them, and of 
 first line says which. The figure and the table at the end are of the real data, all 559,890 training rows.
 """
 
+# sphinx_gallery_thumbnail_path = "claim.png"
+
 import os
 from pathlib import Path
 
@@ -37,7 +39,7 @@ def covertype(path):
     return archive["X"].astype(np.float32), archive["y"] == 2, names, 20_000
 
 
-def stand_in(n=12_000, seed=0):
+def stand_in(n=6_000, seed=0):
     """Points on a map of 10 x 10 km, with columns in their natural units."""
     rng = np.random.default_rng(seed)
     east, north = rng.uniform(0, 10, (2, n))
@@ -58,7 +60,7 @@ def stand_in(n=12_000, seed=0):
         "light at 9",
         *(f"area {k}" for k in range(1, 5)),
     ]
-    return X.astype(np.float32), label, names, 3_000
+    return X.astype(np.float32), label, names, 2_000
 
 
 path = Path(os.environ.get("DSEKL_DATA", "")) / "covertype.npz"

@@ -47,15 +47,15 @@ ax.legend()
 # within their interval, over five splits?
 
 X, y = load_diabetes(return_X_y=True)
-for coverage in (0.5, 0.8, 0.95):
-    held, width = [], []
-    for seed in range(5):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
-        model = DSEKLRegressor(random_state=seed).fit(X_train, y_train)
-        low, high = model.predict_interval(X_test, coverage=coverage).T
-        held.append(np.mean((low <= y_test) & (y_test <= high)))
-        width.append(np.mean(high - low))
-    print(
-        f"coverage {coverage:.2f}: {np.mean(held):.2f} within, mean width {np.mean(width):.0f}"
-    )
+coverages = (0.5, 0.8, 0.95)
+held, width = [], []
+for seed in range(5):
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
+    model = DSEKLRegressor(random_state=seed).fit(X_train, y_train)
+    ends = [model.predict_interval(X_test, coverage=coverage).T for coverage in coverages]
+    held.append([np.mean((low <= y_test) & (y_test <= high)) for low, high in ends])
+    width.append([np.mean(high - low) for low, high in ends])
+shares, widths = np.mean(held, axis=0), np.mean(width, axis=0)
+for k, coverage in enumerate(coverages):
+    print(f"coverage {coverage:.2f}: {shares[k]:.2f} within, mean width {widths[k]:.0f}")
 plt.show()

@@ -4,6 +4,8 @@ The products take the pairwise comparison and the kernel's profile as function p
 compiled product per number type, whatever the kernel, and Numba's disk cache holds all of it.
 
 The cache saves time and is no condition: where it cannot be written or read, functions are compiled in each process.
+Numba's key for it knows the text of one file. Ours knows all that becomes part of the machine code: the functions that
+are called, and the constants that they read, from whichever file.
 
 Numba takes such an argument by way of Python code. An exception that a signal's handler raises there is lost, and
 another error raised in its place; so signals wait until the call is over.
@@ -11,6 +13,7 @@ another error raised in its place; so signals wait until the call is over.
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import threading
 import warnings
@@ -18,13 +21,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, partial
 from threading import Lock, current_thread, main_thread
-from types import FrameType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import float32, float64, intp, types, void
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 from numba.core.types import WrapperAddressProtocol
 from numba.extending import typeof_impl
 
@@ -78,8 +83,71 @@ def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
         yield
 
 
+def ingredients(function: FunctionType) -> str:
+    """Return a hash of a function's code, of all that it calls and of the constants that they read."""
+    told: list[str] = []
+    _tell(function, told, set())
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def _tell(thing: Any, told: list[str], known: set[int]) -> None:
+    """Write down what becomes part of the machine code of those who name ``thing``."""
+    if isinstance(thing, Dispatcher):
+        told += [f"{name} {_told(value)}" for name, value in sorted(thing.targetoptions.items())]
+        thing = thing.py_func
+    if isinstance(thing, tuple):
+        for part in thing:
+            _tell(part, told, known)
+    if not isinstance(thing, FunctionType):
+        told.append(_told(thing))
+        return
+    if id(thing) in known:
+        return
+    known.add(id(thing))
+    names = _tell_code(thing.__code__, told)
+    modules = [value for name in names if isinstance(value := thing.__globals__.get(name), ModuleType)]
+    ours = [module for module in modules if module.__name__.split(".")[0] == thing.__module__.split(".")[0]]
+    for place in (thing.__globals__, *map(vars, ours)):
+        for name in names:
+            if name in place and not isinstance(place[name], ModuleType):
+                told.append(name)
+                _tell(place[name], told, known)
+    for cell in thing.__closure__ or ():
+        _tell(cell.cell_contents, told, known)
+
+
+def _told(thing: Any) -> str:
+    """Return the text of a constant; of other things a name.
+
+    Addresses of things, and the order of a set, are those of one process.
+    """
+    if isinstance(thing, set | frozenset):
+        return repr(sorted(map(_told, thing)))
+    if thing is None or isinstance(thing, int | float | complex | str | bytes):
+        return repr(thing)
+    if isinstance(thing, np.ndarray | np.generic):
+        return f"{thing.dtype} {thing.shape} {thing.tobytes().hex()}"
+    return f"{getattr(thing, '__qualname__', type(thing).__qualname__)} {getattr(thing, '_fields', ())}"
+
+
+def _tell_code(code: CodeType, told: list[str]) -> list[str]:
+    """Write down bytecode and constants; return the names of all that is neither local nor constant."""
+    told.append(code.co_code.hex())
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names += _tell_code(constant, told)
+        else:
+            told.append(_told(constant) if isinstance(constant, frozenset) else repr(constant))
+    return sorted(set(names))
+
+
 class OptionalCache(FunctionCache):
     """Numba's disk cache of a function, without which things are slower and nothing else."""
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        """Return the key of a compiled version: Numba's, and all that was made part of it."""
+        return (*super()._index_key(signature, codegen), ingredients(self._py_func))
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return a compiled version; None if there is none, or if a crash or a power cut has damaged its file."""

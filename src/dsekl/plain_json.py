@@ -1,4 +1,4 @@
-"""JSON from anybody: a text becomes texts, finite numbers, lists and objects, or one ``ValueError`` says why not.
+"""Untrusted JSON: a text becomes texts, finite numbers, lists and objects, or one ``ValueError`` says why not.
 
 Python's own reader takes NaN, lets the last of two equal names win, and ends in ``RecursionError`` on a deep nest.
 """

@@ -5,21 +5,20 @@ from __future__ import annotations
 import random
 import shutil
 import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, losses, persistence
+from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, losses
 from dsekl.gram import dense
 from dsekl.runs.checkpoint import Checkpoint
 from dsekl.runs.run import Run
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 from dsekl.solvers.dual import ascent
 
-from .forging import forged
+from .forging import forged, genuine
 from .models import SIDES, THREE, WORDS, X, shared_letters
 
 NAME = "checkpoints"
@@ -86,35 +85,39 @@ def prepare(folder: Path) -> None:
         Checkpoint.write = write  # type: ignore[method-assign]
 
 
-@cache
-def genuine(folder: Path) -> list[tuple[str, Any, Any]]:
-    """Return the fit, the header and the arrays of each genuine checkpoint."""
-    found = []
-    for path in sorted(folder.glob("*.ckpt")):
-        header, arrays = persistence.read(path)
-        header = {key: part for key, part in header.items() if key != "arrays"}
-        found.append((path.name.rpartition("-")[0], header, arrays))
-    return found
-
-
 def trial(folder: Path, seed: int) -> str:
-    rng = random.Random(seed)
-    name, header, arrays = rng.choice(genuine(folder))
+    name, path = forged_checkpoint(folder, random.Random(seed))
+    if path is None:
+        return "refused"
+    model, rows, targets = fits()[name]
+    if refuses(model, path, rows, targets):
+        return "refused"
+    assert np.isfinite(model.dual_coef_).all()
+    values = model.decision_function(rows) if isinstance(model, DSEKLClassifier) else model.predict(rows)
+    assert np.isfinite(values).all()
+    return "right"
+
+
+def forged_checkpoint(folder: Path, rng: random.Random) -> tuple[str, Path | None]:
+    """Write a forged checkpoint; return its fit and its path, None where it is forged deeper than can be written."""
+    checkpoints = genuine(folder, ".ckpt")
+    name = rng.choice(sorted(checkpoints))
     path = folder / "forged"
     try:
-        path.write_bytes(forged(header, arrays, rng))
+        path.write_bytes(forged(*checkpoints[name], rng))
     except RecursionError:
-        return "refused"  # forged deeper than can be written
-    model, rows, targets = fits()[name]
+        return name.rpartition("-")[0], None
+    return name.rpartition("-")[0], path
+
+
+def refuses(model: Any, path: Path, rows: Any, targets: Any) -> bool:
+    """Fit with a checkpoint, and tell whether it is refused by name; any other error is raised."""
     try:
         model.set_params(checkpoint=path, checkpoint_interval=1e6).fit(rows, targets)
     except ValueError as error:
         # A file that says it is of another run is no bad file, and its error another.
         bad = isinstance(error, ModelFileError) and str(error).startswith(f"{path}: ")
         if bad or str(error).startswith(f"checkpoint={str(path)!r} is of an unfinished run that differs in"):
-            return "refused"
+            return True
         raise
-    assert np.isfinite(model.dual_coef_).all()
-    values = model.decision_function(rows) if isinstance(model, DSEKLClassifier) else model.predict(rows)
-    assert np.isfinite(values).all()
-    return "right"
+    return False

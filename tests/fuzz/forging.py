@@ -7,10 +7,14 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
+
+from dsekl import persistence
 
 Header = dict[str, Any]
 Arrays = dict[str, Any]
@@ -32,18 +36,21 @@ STRANGE: list[Any] = [
     {"object": "RandomFourier", "settings": {"n_terms": 10**12}},
 ]  # fmt: skip
 
+BUILT_FROM = ("parameters", "fitted", "basis", "run", "table", "columns", "slots", "codes", "progress")
+"""Parts of a header that something is built from."""
+
 NUMBERS: list[Callable[[Any], Any]] = [
     lambda x: -x, lambda x: 0 * x, lambda x: x + 1, lambda x: x - 1, lambda x: x * 1000, lambda x: x // 1000,
     lambda x: x * 10**30, lambda x: float(x), lambda x: int(x), lambda x: str(x), lambda x: [x], lambda x: 10**18,
     lambda x: {"float": "nan"}, lambda x: {"float": "inf"}, lambda x: x + 0.5, lambda x: 1e-320, lambda x: 10**4000,
-    lambda x: True, lambda x: 1e308,
+    lambda x: True, lambda x: 1e308, lambda x: 1e200, lambda x: 2**31 - 1,
 ]  # fmt: skip
 
 
-def forged(header: Header, arrays: Arrays, rng: random.Random) -> bytes:
-    """Return a file in which one part is something else; two or three in some."""
+def forged(header: Header, arrays: Arrays, rng: random.Random, changes: int | None = None) -> bytes:
+    """Return a file in which one part is something else; two or three in some, or as many as are asked for."""
     header, arrays = copy.deepcopy(header), dict(arrays)
-    for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):
+    for _ in range(rng.choice((1, 1, 1, 1, 2, 3)) if changes is None else changes):
         if arrays and rng.random() < 0.45:
             change_array(arrays, rng)
         else:
@@ -76,12 +83,25 @@ def nodes(tree: Any) -> Iterator[tuple[Any, Key]]:
             yield from nodes(tree[key])
 
 
+def place_in(header: Header, group: str, rng: random.Random) -> tuple[Any, Key]:
+    """Draw a node of a group: any of them alike, or by a walk down, to which what lies beside long lists is as near."""
+    if not isinstance(header[group], dict | list) or not header[group] or rng.random() < 0.1:
+        return header, group
+    if rng.random() < 0.5:
+        return rng.choice(list(nodes(header[group])))
+    holder: Any = header
+    key: Key = group
+    while isinstance(holder[key], dict | list) and holder[key] and rng.random() < 0.9:
+        holder = holder[key]
+        key = rng.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
+    return holder, key
+
+
 def change_node(header: Header, arrays: Arrays, rng: random.Random) -> None:
     """Change one node of the header; most often in a part that something is built from."""
-    inner = [name for name in ("parameters", "fitted", "basis", "run", "table") if name in header]
+    inner = [name for name in BUILT_FROM if header.get(name)]
     group = rng.choice(inner if inner and rng.random() < 0.85 else list(header))
-    inside = list(nodes(header[group])) if isinstance(header[group], dict | list) else []
-    holder, key = rng.choice([(header, group), *inside] if not inside or rng.random() < 0.1 else inside)
+    holder, key = place_in(header, group, rng)
     value = holder[key]
     kind = rng.randrange(12)
     if kind == 0:
@@ -186,3 +206,13 @@ def with_entries(array: Any, rng: random.Random, noise: Any) -> Any:
         choices = [0, -1, 1, int(flat.max()) + 1, 10**9, 2**31, bounds.max, bounds.min, -(10**9)]
         flat[places] = rng.choice([n for n in choices if bounds.min <= n <= bounds.max])
     return flat.reshape(array.shape)
+
+
+@cache
+def genuine(folder: Path, ending: str = ".dsekl") -> dict[str, tuple[Header, Arrays]]:
+    """Return the header and the arrays of each genuine file of a folder, by its name."""
+    found = {}
+    for path in sorted(folder.glob(f"*{ending}")):
+        header, arrays = persistence.read(path)
+        found[path.stem] = ({key: part for key, part in header.items() if key != "arrays"}, arrays)
+    return found

@@ -71,9 +71,18 @@ CASES = (
         lambda data, work: ["predict", data / "m.dsekl", data / "long.csv", "-o", work / "out.csv", "-j", 2],
     ),
     Case("evaluate", lambda data, work: ["evaluate", data / "m.dsekl", data / "long.csv", "-j", 2, "--json"]),
+    Case(
+        "stream",
+        lambda data, work: [
+            # By a path that is the same in every folder: predictions name the line that they are of.
+            "stream", Path("..", "train.csv"), "-t", "y", "--task", "classification", "--budget", 30,
+            "-m", work / "m.dsekl", "--checkpoint-interval", 0.02, "-o", work / "out.csv",
+        ],
+        ("--resume",),
+    ),
     Case("reproduce", lambda data, work: ["reproduce", "xor", "--quick", "--jobs", 2, "--output", work / "report"]),
 )  # fmt: skip
-SHARES = {"metric": 5, "fit": 4, "tune": 3, "convert": 2, "predict": 3, "evaluate": 1, "reproduce": 2}
+SHARES = {"metric": 5, "fit": 3, "tune": 3, "convert": 2, "predict": 2, "evaluate": 1, "stream": 2, "reproduce": 2}
 ROUND = [case for case in CASES for _ in range(SHARES[case.name])]
 """The cases of twenty trials."""
 
@@ -200,6 +209,7 @@ def _start(arguments: list[object], work: Path) -> int:
     if child:
         return child
     try:
+        os.chdir(work)
         log = os.open(work / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 1)
         os.dup2(log, 2)

@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numba import njit
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 import dsekl
-from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, kernels, losses, persistence
+from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, kernels, losses
 from dsekl.cli import main
 from dsekl.estimators import files
 from dsekl.expansions import FixedSubset, RandomFourier
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 
-from .forging import forged
+from .forging import forged, genuine
 
 NAME = "model files"
 COUNT = 20_000
@@ -49,6 +50,17 @@ SIDES, THREE = (X[:, 0] * X[:, 1] > 0).astype(int), np.digitize(X[:, 0], [-0.5, 
 WORDS = [w * (1 + k % 3) for k, w in enumerate(["aab", "abc", "bca", "ccb"] * 10)]
 PLAIN: dict[str, Any] = dict(gamma=0.5, random_state=0, max_epochs=5, n_jobs=1)
 OWN_KERNEL: dict[str, Any] = {"radial": kernels.Radial(cauchy), "words": shared_letters}
+
+
+def frame() -> Any:
+    """Return rows with numbers, gaps, categories, ordered ones, dates, and texts that hardly repeat."""
+    numbers = np.where(np.arange(40) % 7 == 0, np.nan, X[:, 0])
+    return pd.DataFrame({
+        "number": numbers, "text": np.array(["u", "v", "w"])[THREE],
+        "size": pd.Categorical(np.array(["S", "M", "L"])[THREE], ["S", "M", "L"], ordered=True),
+        "day": pd.Timestamp("2024-02-28") + pd.to_timedelta(7 * np.arange(40), unit="h"),
+        "city": [f"city {k % 13}" for k in range(40)], "sure": X[:, 1] > 0,
+    })  # fmt: skip
 
 
 def models() -> dict[str, tuple[Any, Any, Any]]:
@@ -77,6 +89,9 @@ def models() -> dict[str, tuple[Any, Any, Any]]:
         "intercept": (DSEKLClassifier(fit_intercept=True, **PLAIN), X, THREE),
         "trend": (DSEKLRegressor(trend=True, dtype="float32", **PLAIN), X, X[:, :2]),
         "sparse trend": (DSEKLClassifier(trend=True, **PLAIN), sparse.csr_array(np.where(X > 0, X, 0.0)), SIDES),
+        "gaps": (DSEKLRegressor(**PLAIN), np.where(X > 1.0, np.nan, X), X[:, 0]),
+        "frame": (DSEKLClassifier(**PLAIN), frame(), SIDES),
+        "frame of numbers": (DSEKLRegressor(**PLAIN), pd.DataFrame(X, columns=["a", "b", "c"]), X[:, 0]),
         "radial": (DSEKLClassifier(OWN_KERNEL["radial"], **PLAIN), X, SIDES),
         "words": (DSEKLClassifier(shared_letters, **PLAIN), WORDS, SIDES),
     }  # fmt: skip
@@ -92,6 +107,17 @@ def prepare(folder: Path) -> None:
         DSEKLClassifier(**PLAIN).fit(X, SIDES).compact(0.5).save(folder / "compact.dsekl")
         learned = DSEKLClassifier(random_state=0, n_jobs=1).fit(np.tile(X, (4, 1)), np.tile(SIDES, 4))
         learned.save(folder / "learned.dsekl")
+        rows, own = pd.concat([frame()] * 6, ignore_index=True), dict(random_state=0, n_jobs=1)
+        for name, model, targets in (
+            ("statistics", DSEKLClassifier(**own), np.tile(THREE, 6)),
+            ("intervals", DSEKLRegressor(**own), np.tile(X[:, 0], 6) + RNG.normal(size=240)),
+        ):
+            model.fit(rows, targets)
+            assert (
+                model.encoder_.statistics.any()
+            )  # and the map of probabilities, or the intervals, before it is saved:
+            (model.predict_proba if name == "statistics" else model.predict_interval)(rows[:5])
+            model.save(folder / f"{name}.dsekl")
     lines = [f"{a:.3f},{'uvw'[k % 3]},{side}" for k, (a, side) in enumerate(zip(X[:, 0], SIDES, strict=True))]
     (folder / "rows.csv").write_text("\n".join(["a,b,target", *lines]) + "\n")
     on_command_line(["fit", folder / "rows.csv", "--target", "target", "--model", folder / f"{TABLE}.dsekl"])
@@ -108,21 +134,18 @@ def on_command_line(arguments: list[Any]) -> int:
 
 
 @cache
-def genuine(folder: Path) -> dict[str, tuple[Any, Any, Any]]:
+def genuine_with_rows(folder: Path) -> dict[str, tuple[Any, Any, Any]]:
     """Return the header, the arrays and some rows for each genuine file."""
     rows = {name: some[:5] for name, (_, some, _) in models().items()}
     rows |= {"compact": X[:5], "learned": X[:5], TABLE: None, "precomputed": (X @ X.T)[:5]}
-    found = {}
-    for path in sorted(folder.glob("*.dsekl")):
-        header, arrays = persistence.read(path)
-        found[path.stem] = ({key: part for key, part in header.items() if key != "arrays"}, arrays, rows[path.stem])
-    return found
+    rows |= {"statistics": frame()[:5], "intervals": frame()[:5]}
+    return {name: (*parts, rows[name]) for name, parts in genuine(folder).items()}
 
 
 def trial(folder: Path, seed: int) -> str:
     rng = random.Random(seed)
-    name = rng.choice(list(genuine(folder)))
-    header, arrays, rows = genuine(folder)[name]
+    name = rng.choice(list(genuine_with_rows(folder)))
+    header, arrays, rows = genuine_with_rows(folder)[name]
     path = folder / "forged"
     try:
         path.write_bytes(forged(header, arrays, rng))
@@ -147,10 +170,20 @@ def refused(action: Any, path: Path) -> bool:
     return False
 
 
+def of_model(model: Any, rows: Any) -> Any:
+    """Return rows for a model: without its encoder one of numbers, and without medians one of rows without gaps."""
+    if isinstance(rows, np.ndarray) and "medians_" not in vars(model):
+        return np.nan_to_num(rows)
+    if not isinstance(rows, pd.DataFrame) or "text" not in rows or "encoder_" in vars(model):
+        return rows
+    return np.zeros((len(rows), model.n_features_in_))
+
+
 def try_model(path: Path, kernel: Any, rows: Any, rng: random.Random) -> None:
     """Load a model, and let it do what models do."""
     model = dsekl.load(path, kernel=kernel)
     model.set_params(n_jobs=1)
+    rows = of_model(model, rows)
     predictions = model.predict(rows)
     assert len(predictions) == 5
     for verb in ("decision_function", "predict_proba"):
@@ -160,6 +193,8 @@ def try_model(path: Path, kernel: Any, rows: Any, rng: random.Random) -> None:
             assert np.isfinite(values).all(), verb
     if isinstance(model, DSEKLRegressor):
         assert np.isfinite(predictions).all()
+        if "_late" in vars(model) and model._late.value().largest_coverage >= 0.5:
+            assert np.isfinite(model.predict_interval(rows, coverage=0.5)).all()
     check_random_state(model.random_state).randint(2)
     repr(clone(model))
     if rng.random() < 0.05:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import dsekl
-from dsekl import DSEKLClassifier
+from dsekl import DSEKLClassifier, OnlineDSEKLClassifier
 
 from .models import PLAIN, SIDES, X
 
@@ -22,8 +22,10 @@ PROCESSES = 4
 
 
 def prepare(folder: Path) -> None:
-    """Save models that differ in size and content."""
-    for k in range(PROCESSES):
+    """Save models that differ in size and content; the last is an online one."""
+    last = OnlineDSEKLClassifier(budget=15, random_state=0).fit(X, SIDES)
+    last.save(folder / f"{PROCESSES - 1}.dsekl")
+    for k in range(PROCESSES - 1):
         DSEKLClassifier(**{**PLAIN, "C": 10.0**k}).fit(X[: 20 + 5 * k], SIDES[: 20 + 5 * k]).save(folder / f"{k}.dsekl")
 
 

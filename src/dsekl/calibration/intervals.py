@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from dsekl.gram import Gram
-from dsekl.solvers.state import Floats, Form
+from dsekl.solvers.state import Floats, Form, can_be_added
 
 from .unseen import Unseen
 
@@ -56,6 +56,8 @@ class Intervals:
             raise ValueError("scores and shares of intervals do not fit each other")
         if (np.diff(self.scores, axis=0) < 0).any() or (self.shares <= 0).any():
             raise ValueError("scores of intervals are not ascending, or have no weight")
+        if not can_be_added(self.scores) or (self.shares > 1).any() or not np.allclose(self.shares.sum(axis=0), 1.0):
+            raise ValueError("scores of intervals are too large, or their shares do not sum to 1")
 
     @property
     def largest_coverage(self) -> float:

@@ -84,6 +84,8 @@ def show_version(
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     request = Request()
+    if not (sys.stdout and sys.stdout.isatty() and sys.stderr and sys.stderr.isatty()):
+        app.rich_markup_mode = None  # no boxes in a pipe
     try:
         with heeded(request):
             code = _run(lambda: app(arguments)) or _run(flush_output)

@@ -1,26 +1,28 @@
 """A Dask cluster for ``fit`` and ``predict``: the one of a scheduler, or workers on this machine.
 
-Rows are read and encoded here, as ever, and sent to the workers.
+The workers read the rows; here are the first rows, which decide what columns are, and what was counted of the others.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar, cast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
-from .console import UsageError
+from dsekl.data import SparseTable
+from dsekl.data.many_files import Opener, pieces_of
+from dsekl.data.recipe import Options, learn
+from dsekl.data.seen_rows import Columns, Seen
+
+from .console import Output, UsageError
 from .models import FittedModel
-from .reading import TrainingSet
+from .reading import TrainingSet, print_recipe_notes, read_training, task_choice
 
 CHUNK_ROWS = 2**16
 """Rows of a block that is sent."""
-
-AHEAD = 2
-"""Chunks of rows on their way for each thread of the workers."""
-
-Item = TypeVar("Item")
 
 
 @contextmanager
@@ -50,47 +52,57 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         yield stack.enter_context(client)
 
 
+def read_training_there(output: Output, client: Any, path: Path, options: Options, opener: Opener) -> TrainingSet:
+    """Let the workers read a table; return it as lazy collections, and print the notes on it."""
+    from dsekl.dask import table_pieces
+    from dsekl.dask.cluster import require_workers
+    from dsekl.runs import Progress
+
+    if path.is_dir():
+        return _folder(output, path, options)
+    started = time.perf_counter()
+    table = opener(path)
+    if isinstance(table, SparseTable):
+        raise UsageError("--scheduler and --workers are for dense rows, and these are sparse; fit on this machine")
+    require_workers(client)
+    pieces, lengths = pieces_of(table, opener), []
+    with Progress(output.verbose, None, "read") as bar:
+
+        def look(columns: Columns) -> Seen:
+            found = table_pieces.look(client, pieces, columns, lambda n: bar.advance(n, f"{n:,} rows"))
+            lengths.extend(found.lengths)
+            return found
+
+        recipe = learn(table, options, choose=task_choice(output), look=look)
+    print_recipe_notes(output, recipe, options.task)
+    X, y = table_pieces.collections(pieces, recipe, lengths)
+    return TrainingSet(recipe, X, y, time.perf_counter() - started)
+
+
+def _folder(output: Output, path: Path, options: Options) -> TrainingSet:
+    """Return the mapped rows of a converted folder, which are sent to the workers in blocks."""
+    import dask.array as da
+
+    training = read_training(output, path, options, None, None, None)
+    rows = da.from_array(training.X, chunks=(CHUNK_ROWS, training.X.shape[1]))
+    y = da.from_array(training.recipe.target.decoded(training.y), chunks=CHUNK_ROWS)
+    return replace(training, X=rows, y=y)
+
+
 def fitted_on(client: Any, training: TrainingSet, loss: str | None, settings: dict[str, Any]) -> FittedModel:
     """Fit a model to encoded rows on a cluster and bring it here; after Ctrl-C the model so far, if there is one."""
-    import dask.array as da
-    from scipy import sparse
-
     from dsekl.dask import DaskDSEKLClassifier, DaskDSEKLRegressor
 
     recipe = training.recipe
-    if sparse.issparse(training.X):
-        raise UsageError("--scheduler and --workers are for dense rows, and these are sparse; fit on this machine")
     given = {name: value for name, value in settings.items() if name != "n_jobs"}
     if loss is not None:
         given["loss"] = loss
     kind = DaskDSEKLClassifier if recipe.target.classes else DaskDSEKLRegressor
     model = kind(**given, client=client)
     model._groups = recipe.encoder.groups  # type: ignore[union-attr]
-    rows = da.from_array(training.X, chunks=(CHUNK_ROWS, training.X.shape[1]))
-    targets = da.from_array(recipe.target.decoded(training.y), chunks=CHUNK_ROWS)
     try:
-        model.fit(rows, targets)
+        model.fit(training.X, training.y)
     except KeyboardInterrupt:
         if not model.__sklearn_is_fitted__():
             raise
     return cast("FittedModel", model.to_local())
-
-
-def in_order(
-    client: Any, items: Iterable[Item], task: Callable[..., Any], model: FittedModel, *options: Any
-) -> Iterator[tuple[Item, Any]]:
-    """Yield each chunk of rows with what a task makes of it, some of them computed ahead by the workers of a client."""
-    if client is None:
-        for item in items:
-            yield item, task(model, item.X, *options)  # type: ignore[attr-defined]
-        return
-    held = client.scatter(model, broadcast=True)
-    most = AHEAD * max(1, sum(client.nthreads().values()))
-    waiting: deque[tuple[Item, Any]] = deque()
-    for item in items:
-        waiting.append((item, client.submit(task, held, item.X, *options, pure=False)))  # type: ignore[attr-defined]
-        if len(waiting) >= most:
-            first, future = waiting.popleft()
-            yield first, future.result()
-    for first, future in waiting:
-        yield first, future.result()

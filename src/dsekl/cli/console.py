@@ -56,8 +56,11 @@ class Output:
         elif not self.quiet:
             console = _console()
             with naming(STANDARD_OUTPUT):
-                for table in tables:
-                    console.print(table, highlight=False)
+                if console.is_terminal:
+                    for table in tables:
+                        console.print(table, highlight=False)
+                else:
+                    print(_plain(console, tables))
 
     def progress(self, label: str) -> ProgressHook:
         """Return a hook that shows a progress bar while rows are read."""
@@ -151,6 +154,14 @@ class _Console(Console):
 def _console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     return _Console(stderr=stderr, width=None if stream.isatty() else WIDTH_OF_PIPES)
+
+
+def _plain(console: Console, tables: Sequence[RenderableType]) -> str:
+    """Return tables for a pipe or a file: without the blanks that fill their last columns."""
+    with console.capture() as captured:
+        for table in tables:
+            console.print(table, highlight=False)
+    return "\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n"))
 
 
 def printable(text: str) -> str:

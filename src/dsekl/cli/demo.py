@@ -17,6 +17,7 @@ from dsekl.data.training_data import load_training
 from . import options as o
 from .console import Output
 from .models import FittedModel, fitted, new_estimator, read_model
+from .reading import TrainingSet
 from .scores import classification_scores, score_tables
 from .summary import save_model
 
@@ -41,16 +42,17 @@ def demo(seed: o.Seed = 0, as_json: o.Json = False, quiet: o.Quiet = False) -> N
         for file in (train, test):
             file.write_text(_xor_rows(rng))
         started = time.perf_counter()
-        recipe, X, y = load_training(train, Options(target="colour", seed=seed))
+        training = TrainingSet(*load_training(train, Options(target="colour", seed=seed)), seconds=0.0)
         settings = dict(gamma=1.0, C=1.0, random_state=seed, verbose=output.verbose)
-        save_model(fitted(new_estimator(recipe, None, settings), recipe, X, y), path, recipe, train)
+        estimator = new_estimator(training.recipe, None, settings)
+        save_model(fitted(estimator, training), path, training.recipe, train)
         model, recipe = read_model(path)
         _, X_new, y_new = load_training(test, Options(target="colour"))
     scores = classification_scores(recipe.target.classes, y_new, model.decision_function(X_new), None)
     figures = {**scores, "terms": len(model.dual_coef_), "seconds": round(time.perf_counter() - started, 3)}
     title = f"{ROWS} test rows, {figures['terms']} support vectors, {figures['seconds']:.1f} s"
-    labels = recipe.target.decoded(y)
-    output.result(figures, _drawing(model, np.asarray(X), labels), LEGEND, *score_tables(title, scores))
+    labels = recipe.target.decoded(training.y)
+    output.result(figures, _drawing(model, np.asarray(training.X), labels), LEGEND, *score_tables(title, scores))
 
 
 def _xor_rows(rng: np.random.Generator) -> str:

@@ -28,10 +28,7 @@ def evaluate(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score a model: accuracy, ROC AUC, scores per class and confusion matrix; or RMSE, MAE and R2.
-
-    A model with --loss logistic also has a log loss.
-    """
+    """Score a model: accuracy, ROC AUC, log loss, scores per class and confusion matrix; or RMSE, MAE and R2."""
     output = Output(as_json, quiet)
     fitted, recipe = read_model(model)
     fitted.set_params(n_jobs=jobs)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from dsekl.data import opener
+from dsekl.data.recipe import Options
+
 from . import options as o
+from .clusters import connected, read_training_there
 from .console import Output, UsageError
 from .fit_job import FitJob
 from .held_out import held_out_rows
+from .models import fewest_rows_of_search
 from .reading import TrainingSet, read_training
 from .scores import score_tables
 from .signals import INTERRUPTED
@@ -69,19 +75,30 @@ def fit(
     if checkpoint is not None:
         settings |= dict(checkpoint=checkpoint, checkpoint_interval=checkpoint_interval)
 
-    options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
-    training = read_training(output, data, options, header, delimiter, decimal)
-    settings |= _checked_for(training, loss, objective)
-    cluster = None if scheduler is None and workers is None else (scheduler, workers)
-    if cluster is not None and validation:
+    if (scheduler is not None or workers is not None) and validation:
         raise UsageError(f"--validation {validation}: no rows are held out on a cluster; leave it out")
-    held_out = None if cluster is not None else held_out_rows(output, validation, training, seed)
-    summary, scores = FitJob(output, training, loss, settings, data, model, cluster).run(held_out, refit)
+    options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
+    with connected(scheduler, workers) as client:
+        training = _read(output, client, data, options, settings, (header, delimiter, decimal))
+        settings |= _checked_for(training, loss, objective)
+        held_out = None if client is not None else held_out_rows(output, validation, training, seed)
+        summary, scores = FitJob(output, training, loss, settings, data, model, client).run(held_out, refit)
     _report(output, summary, scores)
     if summary["stopped"] == "interrupted":
         how = "resume with the same command and --resume" if checkpoint else "--checkpoint FILE makes a fit resumable"
         output.note(f"stopped; {model} holds the current model; {how}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _read(
+    output: Output, client: Any, data: Path, options: Options, settings: dict[str, Any],
+    spelling: tuple[bool | None, str | None, str | None],
+) -> TrainingSet:  # fmt: skip
+    """Read the training table: here, or where there is a cluster, on its workers."""
+    if client is not None:
+        return read_training_there(output, client, data, options, opener(*spelling))
+    options = replace(options, search_from=fewest_rows_of_search(settings))
+    return read_training(output, data, options, *spelling)
 
 
 def _checked_for(training: TrainingSet, loss: str | None, objective: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from .summary import save_model, summarise
 
 @dataclass
 class FitJob:
-    """One table and how it is to be fitted; ``cluster`` has the scheduler and the number of workers asked for."""
+    """One table and how it is to be fitted; by the workers of a ``client``, where there is one."""
 
     output: Output
     training: TrainingSet
@@ -28,13 +28,13 @@ class FitJob:
     settings: dict[str, Any]
     source: Path
     path: Path
-    cluster: tuple[str | None, int | None] | None
+    client: Any
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self, held_out: Places | None, refit: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Write the model; return its summary, and the scores of the held-out rows."""
         training, clock = self.training, Clock(self.seconds, self.training.seconds)
-        trained = self._on_cluster() if self.cluster is not None else self._without(held_out)
+        trained = self._on_cluster() if self.client is not None else self._without(held_out)
         clock.stop("fit")
         goes_on = held_out is not None and refit and trained.stop_reason_ != "interrupted"
         settled = settled_by(trained) if goes_on else None
@@ -57,11 +57,9 @@ class FitJob:
         return self._unless_stopped(fit, estimator)
 
     def _on_cluster(self) -> FittedModel:
-        from .clusters import connected, fitted_on
+        from .clusters import fitted_on
 
-        assert self.cluster is not None
-        with connected(*self.cluster) as client:
-            return self._unless_stopped(lambda: fitted_on(client, self.training, self.loss, self.settings))
+        return self._unless_stopped(lambda: fitted_on(self.client, self.training, self.loss, self.settings))
 
     def _unless_stopped(self, fit: Callable[[], FittedModel], estimator: FittedModel | None = None) -> FittedModel:
         try:

@@ -70,7 +70,7 @@ def fit_without(
     if held_out is not None:
         weights = np.ones(training.recipe.n_rows)
         weights[held_out] = 0.0
-    return cast("FittedModel", estimator), lambda: fitted(estimator, training.recipe, training.X, training.y, weights)
+    return cast("FittedModel", estimator), lambda: fitted(estimator, training, weights)
 
 
 def scores_of(model: FittedModel, training: TrainingSet, rows: Places) -> dict[str, Any]:
@@ -92,6 +92,7 @@ def refitted(
 ) -> FittedModel | None:
     """Return the machine that was judged, fitted to all rows: with its gamma, C, kernel and loss, so without a search.
 
+    Dual ascent starts from its coefficients.
     ``seconds`` is the time that the judged fit took; None is returned where ``--max-seconds`` leaves too little.
     """
     limit = settings["max_seconds"]
@@ -107,4 +108,13 @@ def refitted(
         settings = settings | dict(checkpoint=path.with_name(f"{path.name}.refit"))
     estimator = new_estimator(training.recipe, loss, settings)
     estimator._settled_before = settled
-    return fitted(estimator, training.recipe, training.X, training.y)
+    if settings["solver"] == "dual":
+        estimator._known_coef = known_coef(judged, training.recipe.n_rows)
+    return fitted(estimator, training)
+
+
+def known_coef(judged: FittedModel, n_rows: int) -> NDArray[np.float64]:
+    """Return the coefficient of each row in the model that was judged; 0 for rows that it has no term for."""
+    coef = np.zeros((n_rows, judged.dual_coef_.shape[1]))
+    coef[judged.support_] = judged.dual_coef_
+    return coef

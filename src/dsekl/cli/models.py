@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -18,6 +19,9 @@ from .console import UsageError
 
 if TYPE_CHECKING:
     from dsekl import DSEKLClassifier, DSEKLRegressor
+    from dsekl.estimators.seen_tables import EncodedFile
+
+    from .reading import TrainingSet
 
 
 class FittedModel(Protocol):
@@ -33,6 +37,7 @@ class FittedModel(Protocol):
     support_: NDArray[np.intp]
     history_: list[dict[str, float]]
     stop_reason_: str
+    _file: EncodedFile | None
 
     def predict(self, X: Features) -> NDArray[Any]: ...
     def decision_function(self, X: Features) -> NDArray[np.float64]: ...
@@ -50,12 +55,29 @@ def new_estimator(recipe: Recipe, loss: str | None, settings: dict[str, Any]) ->
 
 
 def fitted(
-    unfitted: DSEKLClassifier | DSEKLRegressor, recipe: Recipe, X: Features, y: NDArray[Any],
-    weights: NDArray[np.float64] | None = None,
-) -> FittedModel:  # fmt: skip
+    unfitted: DSEKLClassifier | DSEKLRegressor, training: TrainingSet, weights: NDArray[np.float64] | None = None
+) -> FittedModel:
     """Fit an estimator to encoded rows and the codes or numbers of their targets."""
-    unfitted._groups = None if isinstance(recipe.encoder, SparseEncoder) else recipe.encoder.groups
-    return cast("FittedModel", unfitted.fit(X, recipe.target.decoded(y), weights))
+    from dsekl.estimators.seen_tables import EncodedFile
+
+    recipe = training.recipe
+    if not isinstance(recipe.encoder, SparseEncoder):
+        unfitted._file = EncodedFile(recipe.encoder, training.levels)
+    return cast("FittedModel", unfitted.fit(training.X, recipe.target.decoded(training.y), weights))
+
+
+def fewest_rows_of_search(settings: dict[str, Any]) -> int | None:
+    """Return the rows from which on a fit searches for gamma; None where it never does."""
+    import dsekl
+    from dsekl.estimators.seen_tables import searched_from
+
+    return searched_from(dsekl.DSEKLClassifier(**settings))
+
+
+def recipe_of(model: FittedModel, recipe: Recipe) -> Recipe:
+    """Return how rows become those of a model: with what its fit has found out about categories."""
+    file = model._file
+    return recipe if file is None else replace(recipe, encoder=file.encoder)
 
 
 def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -52,7 +53,11 @@ TABLE, MODEL, RUN, OUTPUT = "Data", "Model", "Training", "Output"
 """Headings of the help."""
 
 Data = Annotated[
-    Path, typer.Argument(help="csv (also gz, bz2, xz), SVMlight, npy, npz, parquet, or a folder made by convert.")
+    Path,
+    typer.Argument(
+        help="csv (also gz, bz2, xz), SVMlight, npy, npz, parquet, a pattern such as 'rows/*.csv', or a folder made by "
+        "convert."
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model written by fit or tune.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", help="The model file to write.", rich_help_panel=MODEL)]
@@ -63,7 +68,7 @@ Target = Annotated[
 ]
 TaskOption = Annotated[
     Task | None,
-    typer.Option(help="Default: classification of text and of up to 20 integers; a terminal is asked.",
+    typer.Option(help="Default: classification of text and of up to 20 integers; at a terminal, dsekl asks.",
                  rich_help_panel=TABLE),
 ]  # fmt: skip
 Text = Annotated[
@@ -174,7 +179,8 @@ def table_options(
 def check_choice(option: str, given: str, choices: Sequence[str]) -> None:
     """Raise an error if an option's value is not one of the choices."""
     if given not in choices:
-        raise UsageError(f"{option} {given} is not known; choose one of {', '.join(choices)}")
+        near = "".join(f"did you mean {name}? " for name in get_close_matches(given, choices, n=1))
+        raise UsageError(f"{option} {given} is not known; {near}choose one of {', '.join(choices)}")
 
 
 def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import typer
 
 from dsekl.atomic import replacing_text
-from dsekl.data import SparseTable, open_table
+from dsekl.data import SparseTable, Table, open_table, opener
 from dsekl.data.field_values import as_text
 from dsekl.data.layout import find_column
+from dsekl.data.many_files import Opener, pieces_of
 from dsekl.data.messages import Message
 from dsekl.data.recipe import Recipe, Rows
 from dsekl.data.table import Chunk, Features
 
 from . import options as o
-from .clusters import connected, in_order
+from .clusters import connected
 from .console import Output, UsageError, pairs, printable
 from .models import FittedModel, probabilities, read_model
 from .reading import print_notes
@@ -61,15 +62,7 @@ def predict(
         o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
     fitted, recipe = read_model(model)
-    if proba and not recipe.target.classes:
-        raise UsageError(f"--proba: {model} is a regressor and has no probabilities; leave it out")
-    if proba and not hasattr(fitted, "predict_proba"):
-        raise UsageError(
-            f"--proba: {model} has no probabilities, which fits by sampling do not give for many rows; fit with "
-            "--solver dual or --loss logistic"
-        )
-    if decision and not recipe.target.classes:
-        raise UsageError(f"--decision: {model} is a regressor and has no decision values; leave it out")
+    _check_columns(model, fitted, bool(recipe.target.classes), proba, decision)
     fitted.set_params(n_jobs=jobs)
     table = open_table(data, header, delimiter, decimal)
     if keep and isinstance(table, SparseTable):
@@ -82,11 +75,16 @@ def predict(
     with _opened(output) as file, connected(scheduler, workers) as client:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*kept, *_names(recipe, proba, decision)])
-        encoded = recipe.encoded(table, False, notes, kept, printer.progress("predict"))
-        for rows, predicted in in_order(client, encoded, _predictions, fitted, proba, decision):
-            copied = [_copied(rows, name) for name in kept]
-            writer.writerows(zip(*copied, *predicted, strict=True))
-            n_rows += rows.raw.n_rows
+        if client is None:
+            for rows in recipe.encoded(table, False, notes, kept, printer.progress("predict")):
+                writer.writerows(zip(*_columns(fitted, rows, kept, proba, decision), strict=True))
+                n_rows += rows.raw.n_rows
+        else:
+            there = _there(client, fitted, table, opener(header, delimiter, decimal), recipe, kept, proba, decision)
+            for found in printer.progress("predict")(there, None):
+                writer.writerows(zip(*found.columns, strict=True))
+                n_rows += found.n_rows
+                notes += [note for note in found.notes if note not in notes]
     print_notes(printer, notes)
     if output is not None:
         seconds = time.perf_counter() - started
@@ -94,11 +92,41 @@ def predict(
         printer.result(figures, pairs("Predictions", figures))
 
 
+def _check_columns(model: Path, fitted: FittedModel, classifies: bool, proba: bool, decision: bool) -> None:
+    """Raise an error for columns that the model does not have."""
+    if proba and not classifies:
+        raise UsageError(f"--proba: {model} is a regressor and has no probabilities; leave it out")
+    if proba and not hasattr(fitted, "predict_proba"):
+        raise UsageError(
+            f"--proba: {model} has no probabilities, which fits by sampling do not give for many rows; fit with "
+            "--solver dual or --loss logistic"
+        )
+    if decision and not classifies:
+        raise UsageError(f"--decision: {model} is a regressor and has no decision values; leave it out")
+
+
 def _names(recipe: Recipe, proba: bool, decision: bool) -> list[str]:
     """Return the names of the columns of the predictions."""
     classes = recipe.target.classes
     values = ["decision"] if len(classes) == 2 else [f"decision {label}" for label in classes]
     return ["prediction", *(values if decision else []), *([f"probability {c}" for c in classes] if proba else [])]
+
+
+def _there(
+    client: Any, fitted: FittedModel, table: Table | SparseTable, opener: Opener, recipe: Recipe, *options: Any
+) -> Iterator[Any]:
+    """Let the workers read and predict the pieces of a table, and yield what each comes to."""
+    from dsekl.dask import table_pieces
+
+    if isinstance(table, SparseTable):
+        raise UsageError("--scheduler and --workers are for dense rows, and these are sparse; predict on this machine")
+    fitted.set_params(n_jobs=1)
+    return table_pieces.predictions(client, fitted, pieces_of(table, opener), recipe, _columns, *options)
+
+
+def _columns(fitted: FittedModel, rows: Rows, kept: Sequence[str], proba: bool, decision: bool) -> list[list[object]]:
+    """Return the columns that are kept, and those of the predictions."""
+    return [*(_copied(rows, name) for name in kept), *_predictions(fitted, rows.X, proba, decision)]
 
 
 def _predictions(fitted: FittedModel, X: Features, proba: bool, decision: bool) -> list[list[object]]:
@@ -111,7 +139,7 @@ def _predictions(fitted: FittedModel, X: Features, proba: bool, decision: bool) 
     return [column.tolist() for part in columns for column in part.T]
 
 
-def _copied(rows: Rows, name: str) -> list[str]:
+def _copied(rows: Rows, name: str) -> list[object]:
     """Return a column of the input as it is in the file."""
     assert isinstance(rows.raw, Chunk)
     column = rows.raw.column(name)

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .console import UsageError
+MOST_ROWS = 2**62
+
+LARGEST_SUM = 1e300
+"""Of scores: far more than a stream of numbers up to 1e150 has."""
 
 RECENT = 0.999
 """Share that the recent score keeps with each row: about the last thousand count."""
@@ -34,16 +37,23 @@ class Scores:
 
     @staticmethod
     def of(task: str, saved: Any) -> Scores:
-        """Return the scores that ``to_dict`` described."""
+        """Return the scores that ``to_dict`` described; ValueError if it never did."""
         scores = Scores(task)
         if not isinstance(saved, dict) or set(saved) != set(asdict(scores)) or saved["task"] != task:
-            raise UsageError("--resume: the scores in the model file are not those of such a stream")
-        for name in asdict(scores):
+            raise ValueError("its scores are not those of such a stream")
+        for name in ("rows", "wrong", "repeated_wrong"):
+            setattr(scores, name, count_of(saved, name))
+        for name in ("error", "squares", "repeated_error", "recent", "recent_weight"):
             value = saved[name]
-            right = value == task if name == "task" else type(value) in (int, float)
-            if name != "last" and not right:
-                raise UsageError(f"--resume: the model file has {value!r:.40} as {name}")
-            setattr(scores, name, value)
+            if type(value) not in (int, float) or not 0 <= value <= LARGEST_SUM:
+                raise ValueError(f"its score {name} is {value!r:.40}")
+            setattr(scores, name, float(value))
+        scores.last = saved["last"]
+        kind = str if task == "classification" else float
+        if not isinstance(scores.last, kind | None) or scores.last in (math.inf, -math.inf):
+            raise ValueError(f"its last target is {scores.last!r:.40}")
+        if scores.wrong > scores.rows or scores.repeated_wrong > scores.rows:
+            raise ValueError(f"{scores.wrong} wrong rows are more than {scores.rows}")
         return scores
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,20 +85,20 @@ class Scores:
                 "rows": self.rows,
                 "accuracy": 1 - self.wrong / n,
                 "recent accuracy": 1 - recent,
-                "accuracy of the last label": 1 - self.repeated_wrong / n,
+                "accuracy of repeating the last label": 1 - self.repeated_wrong / n,
             }
         return {
             "rows": self.rows,
             "mean absolute error": self.error / n,
-            "recent error": recent,
+            "recent mean absolute error": recent,
             "root mean squared error": math.sqrt(self.squares / n),
-            "error of the last target": self.repeated_error / n,
+            "mean absolute error of repeating the last target": self.repeated_error / n,
         }
 
 
-def number_of(progress: Mapping[str, Any], name: str) -> int:
-    """Return a count of a model file; an error where it is none."""
+def count_of(progress: Mapping[str, Any], name: str) -> int:
+    """Return a count of a model file; ValueError where it is none."""
     value = progress.get(name)
-    if type(value) is not int or value < 0:
-        raise UsageError(f"--resume: the model file has {value!r:.40} as {name}")
+    if type(value) is not int or not 0 <= value < MOST_ROWS:
+        raise ValueError(f"its count of {name} is {value!r:.40}")
     return value

@@ -12,10 +12,12 @@ from typing import Any
 import typer
 from numpy.typing import NDArray
 
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.messages import Message
 from dsekl.data.recipe import Options, Recipe
 from dsekl.data.table import Features
 from dsekl.data.target import CLASSIFICATION, REGRESSION, Label, TaskChoice, takes_classes
+from dsekl.data.target_statistics import LevelColumn
 from dsekl.data.training_data import load_training
 
 from . import options as o
@@ -24,12 +26,17 @@ from .console import Output, printable
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Encoded rows, their targets (codes of the classes, or numbers), and the seconds it took to read them."""
+    """Encoded rows, their targets (codes of the classes, or numbers), and the seconds it took to read them.
+
+    On a cluster rows and targets are lazy collections, with labels in the place of codes. ``levels``
+    are those of columns for which X has room for means of the target.
+    """
 
     recipe: Recipe
     X: Features
     y: NDArray[Any]
     seconds: float
+    levels: Sequence[LevelColumn] = ()
 
 
 def read_training(
@@ -40,7 +47,8 @@ def read_training(
     progress, choose = output.progress("read"), task_choice(output)
     recipe, X, y = load_training(path, options, header, delimiter, decimal, progress, choose)
     print_recipe_notes(output, recipe, options.task)
-    return TrainingSet(recipe, X, y, time.perf_counter() - started)
+    levels = recipe.encoder.level_columns(X) if isinstance(recipe.encoder, TableEncoder) else []
+    return TrainingSet(recipe, X, y, time.perf_counter() - started, levels)
 
 
 def print_recipe_notes(output: Output, recipe: Recipe, task: str | None) -> None:

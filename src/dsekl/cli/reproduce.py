@@ -15,7 +15,7 @@ import typer
 from .signals import INTERRUPTED
 
 NEEDED = ("matplotlib", "jinja2")
-NAMES = ("xor", "figure2", "relatives", "open-question", "table1", "covertype", "speedup")
+NAMES = ("xor", "figure2", "relatives", "open-question", "table1", "covertype", "speedup", "last-paragraph")
 
 
 def reproduce(

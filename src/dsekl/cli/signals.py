@@ -52,6 +52,47 @@ class Request:
         return 128 + self.number if code == INTERRUPTED and self.number is not None else code
 
 
+class BetweenRows:
+    """Holds Ctrl-C back while a row is learned from; it comes at once while the command waits for the next.
+
+    ``with between_rows.holding(): ...`` is a row. The second Ctrl-C within one is let through.
+    """
+
+    def __init__(self) -> None:
+        self._busy = self._pending = False
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Take Ctrl-C over within the block; what somebody else has set is left alone."""
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        taken = in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if taken:
+            signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            if taken:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Do something whole."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+            if self._pending:
+                self._pending = False
+                raise KeyboardInterrupt
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._busy and not self._pending:
+            self._pending = True
+        else:
+            raise KeyboardInterrupt
+
+
 @contextmanager
 def heeded(request: Request) -> Iterator[None]:
     """Note requests within the block. What somebody else has set, or ignores, is left alone."""

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dsekl.atomic import replacing_text
 from dsekl.data.errors import DataFileError
 from dsekl.data.streamed import STANDARD_INPUT, StreamedRow, opened_stream, streamed_rows
 
 from . import options as o
 from .console import Output, UsageError, pairs
-from .progressive import Scores, number_of
-from .signals import INTERRUPTED
-from .streams import naming
+from .signals import INTERRUPTED, BetweenRows
+from .stream_run import StreamRun
 
 WAYS = ("merge", "absorb", "project", "random", "oldest")
 KERNELS = tuple(name for name in o.KERNELS if name not in ("auto", "precomputed"))
-LOSSES = {"classification": ("hinge", "squared_hinge", "logistic", "squared"), "regression": o.LOSSES["regression"]}
 """Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""
-
-DEFAULT_C: dict[str, float | str] = {"classification": "auto", "regression": 10.0}
 
 Source = Annotated[
     Path, typer.Argument(help="csv with a header, or JSON lines (also gz, bz2, xz); - reads standard input.")
@@ -45,7 +37,7 @@ StreamC = Annotated[
 StreamLoss = Annotated[
     str | None, typer.Option("--loss", help="As in fit. Default: hinge, or squared.", rich_help_panel=o.MODEL)
 ]
-NCols = Annotated[int, typer.Option(min=0, help="Random points that take a step with each row.",
+NCols = Annotated[int, typer.Option(min=0, max=4096, help="Random points that take a step with each row.",
                                     rich_help_panel=o.RUN)]  # fmt: skip
 Start = Annotated[
     Path | None, typer.Option("--from", help="A model written by stream, to go on from.", rich_help_panel=o.RUN)
@@ -110,28 +102,30 @@ def stream(
     o.check_choice("--kernel", kernel, KERNELS)
     o.check_choice("--maintenance", maintenance, WAYS)
     goes_on = resume and model is not None and model.exists()
-    run = _Run.of(given, task, target, seed, model if goes_on else start, goes_on)
+    run = StreamRun.of(given, task, target, seed, model if goes_on else start, goes_on)
     run.model, run.interval, run.ignored = model, checkpoint_interval, {target, *(ignore or [])}
     run.skip_broken = skip_broken
-    try:
-        with ExitStack() as stack:
-            writer = stack.enter_context(_predictions(output))
-            rows = streamed_rows(data, stack.enter_context(opened_stream(data)), delimiter)
-            for row in printer.progress("stream")(_counted(rows), None):
-                run.take(row.row, writer)
-    except KeyboardInterrupt:
-        if run.scores is not None:
-            run.write()
-        if model is not None:
-            printer.note(f"stopped; {model} holds the current model; go on with the same command and --resume")
-        raise typer.Exit(INTERRUPTED) from None
-    if run.scores is None:
-        raise DataFileError(data, "has no rows to learn from")
-    run.write()
+    whole = BetweenRows()
+    with whole.installed(), run.logging(output):
+        try:
+            with opened_stream(data) as source:
+                rows = streamed_rows(data, source, target, delimiter)
+                for row in printer.progress("stream")(_counted(rows), None):
+                    with whole.holding():
+                        run.take(row.row)
+            with whole.holding():
+                if run.scores is None:
+                    raise DataFileError(data, "has no rows to learn from")
+                run.end()
+        except KeyboardInterrupt:
+            if run.stop():
+                printer.note(f"stopped; {model} holds the current model; go on with the same command and --resume")
+            raise typer.Exit(INTERRUPTED) from None
     if run.broken:
         printer.note(f"{run.broken:,} broken lines were left out; the first: {run.first_broken}")
     figures = {**run.scores.figures(), **run.figures(), **({} if model is None else {"model": str(model)})}
-    printer.result(figures, pairs("Stream", figures))
+    told = {**figures, "broken lines": run.broken or None}  # none is no news
+    printer.result(figures, pairs("Stream", told))
 
 
 class _Counted:
@@ -145,120 +139,6 @@ class _Counted:
 
 def _counted(rows: Iterator[StreamedRow]) -> Any:
     return (_Counted(row) for row in rows)
-
-
-class _Run:
-    """The machine, how far it has come, and how it did."""
-
-    model: Path | None
-    interval: float
-    ignored: set[str]
-    skip_broken: bool
-
-    def __init__(self, given: dict[str, Any], task: str | None, target: str, seed: int) -> None:
-        self.given, self.task, self.target, self.seed = given, task, target, seed
-        self.machine: Any = None
-        self.settings: dict[str, Any] = {}
-        self.scores: Scores | None = None
-        self.lines = self.to_skip = self.broken = 0
-        self.first_broken = ""
-        self.written = time.monotonic()
-
-    @staticmethod
-    def of(
-        given: dict[str, Any], task: str | None, target: str, seed: int, earlier: Path | None, goes_on: bool
-    ) -> _Run:
-        """Return a new run, or one that goes on from a model: on the same stream, or on another."""
-        run = _Run(given, task, target, seed)
-        if earlier is not None:
-            from dsekl.online import stream_file
-
-            run.machine, run.settings, progress = stream_file.read(earlier)
-            run.task = "classification" if run.settings["classes"] else "regression"
-            if progress.get("target") != target or (task is not None and task != run.task):
-                raise UsageError(f"{earlier}: was learned for --target {progress.get('target')} --task {run.task}")
-            run.scores = Scores.new(run.task)
-            if goes_on:
-                run.scores = Scores.of(run.task, progress.get("scores"))
-                run.to_skip, run.broken = number_of(progress, "lines"), number_of(progress, "broken")
-        return run
-
-    def take(self, row: StreamedRow, writer: Any) -> None:
-        """Predict a row, and learn from it; rows that the model has learned from already are passed over."""
-        self.lines += 1
-        if self.lines <= self.to_skip:
-            return
-        error = row.error or self._learned(row, writer)
-        if error is not None:
-            if not self.skip_broken:
-                raise error
-            self.broken += 1
-            self.first_broken = self.first_broken or str(error)
-        if self.scores is not None and time.monotonic() - self.written >= self.interval:
-            self.write()
-
-    def _learned(self, row: StreamedRow, writer: Any) -> DataFileError | None:
-        """Learn from a row; return what is wrong with it, in which case nothing was learned."""
-        y = row.values.get(self.target)
-        if y is None:
-            return DataFileError(row.where, "the target is missing", self.target)
-        if self.machine is None:
-            self._begin(row, y)
-        if self.task == "regression" and not (isinstance(y, float) and abs(y) < 1e150):
-            return DataFileError(row.where, f"{y!r:.80} is no number to predict", self.target)
-        label = y if self.task == "regression" else _label(y)
-        x = {name: value for name, value in row.values.items() if name not in self.ignored}
-        assert self.scores is not None
-        try:
-            predicted = self._predicted(x)
-            self.machine.learn(x, label)
-        except ValueError as error:
-            return DataFileError(row.where, str(error))
-        self.scores.add(label, predicted)
-        writer(row.where, predicted, label)
-        return None
-
-    def _predicted(self, x: Mapping[str, Any]) -> Any:
-        if self.task == "regression":
-            f = self.machine.evaluate([x])
-            return 0.0 if f is None else float(f[0, 0])
-        found = self.machine.probabilities([x])
-        return None if found is None else list(self.machine.codes)[int(found[0].argmax())]
-
-    def _begin(self, row: StreamedRow, y: object) -> None:
-        from dsekl.online import stream_file
-        from dsekl.online.dicts import DictMachine
-
-        if self.task is None and isinstance(y, float):
-            raise UsageError(f"--task: {row.where} has {y!r} as its target; give --task classification or regression")
-        self.task = str(self.task or "classification")
-        loss = self.given["loss"] or LOSSES[self.task][0]
-        o.check_choice("--loss", loss, LOSSES[self.task])
-        C = DEFAULT_C[self.task] if self.given["C"] is None else self.given["C"]
-        self.settings = {**self.given, "loss": loss, "C": C, "classes": self.task == "classification"}
-        self.machine = DictMachine(stream_file.settings_of(self.settings), self.seed)
-        self.scores = Scores.new(self.task)
-
-    def write(self) -> None:
-        """Write the model, where it is wanted, and how far it has come."""
-        from dsekl.online import stream_file
-
-        assert self.scores is not None
-        self.written = time.monotonic()
-        if self.model is None:
-            return
-        progress = {
-            "target": self.target, "lines": max(self.lines, self.to_skip), "broken": self.broken,
-            "scores": self.scores.to_dict(),
-        }  # fmt: skip
-        with naming(str(self.model)):
-            stream_file.write(self.model, self.machine, self.settings, progress)
-
-    def figures(self) -> dict[str, Any]:
-        """Return what the machine has come to."""
-        learner = self.machine.learner
-        points = 0 if learner is None else learner.n_points
-        return {"features": len(self.machine.slots), "points": points, "broken lines": self.broken}
 
 
 def _check(
@@ -285,20 +165,3 @@ def _half_life(given: str) -> float | str | None:
     if not isinstance(value, str) and value < 1:
         raise UsageError(f"--half-life {given}: give auto, never, or a number of rows from 1 on")
     return value
-
-
-def _label(y: object) -> str:
-    """Return a class as a text; whole numbers without a decimal point."""
-    return str(int(y)) if isinstance(y, float) and y.is_integer() else str(y)
-
-
-@contextmanager
-def _predictions(output: Path | None) -> Iterator[Any]:
-    """Yield what writes a prediction to the csv file that was asked for, or nowhere."""
-    if output is None:
-        yield lambda *_: None
-        return
-    with naming(str(output)), replacing_text(output) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["place", "prediction", "target"])
-        yield lambda *fields: writer.writerow(["" if field is None else field for field in fields])

@@ -14,7 +14,7 @@ from dsekl.data.encoding import TableEncoder
 from dsekl.data.recipe import Recipe
 
 from .console import pairs, size
-from .models import FittedModel
+from .models import FittedModel, recipe_of
 from .streams import naming
 
 TOP_COLUMNS = 5
@@ -29,7 +29,8 @@ LEAST_GAP = 1e-12
 def save_model(model: FittedModel, path: Path, recipe: Recipe, data: Path) -> None:
     """Write a model file that holds the recipe and where the model comes from."""
     with naming(str(path)):
-        model.save(path, table=recipe.to_dict(), provenance={"data": data.name, "command": shlex.join(sys.argv)})
+        table = recipe_of(model, recipe).to_dict()
+        model.save(path, table=table, provenance={"data": data.name, "command": shlex.join(sys.argv)})
 
 
 def summarise(model: FittedModel, recipe: Recipe, path: Path, seconds: dict[str, float]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from . import options as o
 from .console import Output, grid
@@ -76,8 +76,9 @@ def tune(
     save_model(tuned.estimator, model, training.recipe, data)
     summary = summarise(tuned.estimator, training.recipe, model, seconds)
     tried = [_figures(outcome, estimators) for outcome in tuned.outcomes]
-    error = "error" if training.recipe.target.classes else "mean squared error"
-    output.result({**summary, "best": tried[0], "tried": tried}, _candidates(tried, error), model_table(summary))
+    error, digits = ("error", ".4f") if training.recipe.target.classes else ("mean squared error", ".4g")
+    best = _candidates(tried, error, digits)
+    output.result({**summary, "best": tried[0], "tried": tried}, best, model_table(summary))
 
 
 def _check_files(data: Path, model: Path, journal: Path | None, force: bool) -> None:
@@ -112,10 +113,21 @@ def _figures(outcome: Outcome, estimators: Estimators) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _candidates(tried: list[dict[str, Any]], error: str) -> RenderableType:
-    """Return the best candidates as a table; ``error`` is the name of their error."""
-    return grid(
-        f"Best {min(SHOWN, len(tried))} of {len(tried)} candidates",
-        ["kernel", "loss", "gamma times", "C", error, "validation rows", "rung"],
-        [list(figures.values()) for figures in tried[:SHOWN]],
+def _candidates(tried: list[dict[str, Any]], error: str, digits: str) -> RenderableType:
+    """Return the best candidates as a table; ``error`` is the name of their error, ``digits`` how it is written."""
+    best = tried[:SHOWN]
+    rows = [
+        [
+            figures["error"], figures["judged_by"], figures["rung"], figures["kernel"], figures["loss"],
+            f"{figures['width']:g}", f"{figures['C']:g}",
+        ]
+        for figures in best
+    ]  # fmt: skip
+    table = grid(
+        f"Best {len(best)} of {len(tried)} candidates",
+        [error, "validation rows", "round", "kernel", "loss", "gamma", "C"],
+        rows,
+        digits,
     )
+    legend = "gamma is times the value learned from the data; the best of a round meet more rows in the next one."
+    return Group(table, legend)

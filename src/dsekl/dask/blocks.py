@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
+
+from .lazy import lazily
 
 CHUNK_ROWS = 2**16
 """Rows of a block where X is an array in memory."""
@@ -46,7 +47,7 @@ class Blocks:
 
 
 def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
-    """Return the blocks of a training set; errors name what does not fit."""
+    """Return the blocks of a set of examples; errors name what does not fit."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
     X = _collection(X, "X")
@@ -75,12 +76,11 @@ def _blocks_of_frames(X: Any, y: Any, sample_weight: Any) -> Blocks | None:
 
     Dask reads fewer columns in fewer, larger partitions, so that two frames of one file need not be cut alike.
     """
-    _refuse_no_numbers(X)
     targets = _columns(y)
     whole = _joined(X, [*targets, *([] if sample_weight is None else _columns(sample_weight))])
     if whole is None:
         return None
-    of, blocks = dask.delayed(_columns_from, name="dsekl-columns", pure=False), list(whole.to_delayed())
+    of, blocks = lazily("columns", _columns_from), list(whole.to_delayed())
     n, last = len(X.columns), len(X.columns) + len(targets)
     rows = [of(block, 0, n) for block in blocks]
     ends = (n, None if y.ndim == 1 else last)
@@ -98,13 +98,15 @@ def _columns_from(block: Any, first: int, last: int | None = None) -> Any:
     return block.iloc[:, first] if last is None else block.iloc[:, first:last]
 
 
-def _refuse_no_numbers(X: Any) -> None:
-    for name, kind in X.dtypes.items():
-        if not (hasattr(kind, "kind") and kind.kind in "biuf"):
-            raise ValueError(
-                f"column {name!r} of X is of type {kind}, which is no number; encode it before the fit, e.g. with "
-                "X.categorize() and dask.dataframe.get_dummies(X), or leave it out"
-            )
+def columns_of_no_numbers(X: Any) -> list[str]:
+    """Return the columns of a frame that hold no numbers, each with its type."""
+    if not is_frame(X):
+        return []
+    return [
+        f"{name!r} of type {kind}"
+        for name, kind in X.dtypes.items()
+        if not (hasattr(kind, "kind") and kind.kind in "biuf")
+    ]
 
 
 def blocks_of_X(X: Any) -> tuple[list[Any], list[str] | None, int]:
@@ -114,25 +116,34 @@ def blocks_of_X(X: Any) -> tuple[list[Any], list[str] | None, int]:
             raise ValueError(f"X has {X.ndim} dimensions; give a dask array of shape (n_samples, n_features)")
         if X.dtype.kind not in "biuf":
             raise ValueError(f"X is a dask array of {X.dtype}; give numbers, and encode texts and times")
+        if not X.shape[1]:
+            raise ValueError("X has 0 columns; give at least one")
         whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         return list(whole.to_delayed().ravel()), None, int(X.shape[1])
-    _refuse_no_numbers(X)
+    if X.ndim != 2:
+        raise ValueError(f"X is the column {X.name!r}; give a frame, e.g. frame[[{X.name!r}]]")
     return list(X.to_delayed()), [str(name) for name in X.columns], len(X.columns)
 
 
 def is_frame(X: Any) -> bool:
     """Tell whether a collection is a frame or one of its columns."""
-    return is_dask_collection(X) and not isinstance(X, da.Array) and hasattr(X, "to_delayed")
+    if isinstance(X, da.Array) or not is_dask_collection(X):
+        return False
+    return all(hasattr(type(X), name) for name in ("to_delayed", "ndim"))  # a delayed value says that it has them all
 
 
 def _collection(X: Any, name: str) -> Any:
     """Return X as a dask collection; arrays and frames in memory are cut."""
     if isinstance(X, da.Array) or is_frame(X):
         return X
+    if is_dask_collection(X):
+        raise TypeError(f"{name} is a {type(X).__name__} of Dask; give a dask array or dataframe")
     if hasattr(X, "iloc"):
         from dask.dataframe import from_pandas
 
         return from_pandas(X, chunksize=CHUNK_ROWS, sort=False)
+    if hasattr(X, "toarray"):
+        raise ValueError(f"{name} is a sparse matrix, and rows on Dask are dense; give {name}.toarray()")
     values = np.asarray(X)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{name} is of type {values.dtype}; give a dask array or dataframe of numbers")
@@ -146,12 +157,17 @@ def _beside(name: str, given: Any, chunks: tuple[float, ...] | None, n_blocks: i
     else:
         known = chunks is not None and not np.isnan(chunks).any()
         if not isinstance(given, da.Array):
+            if is_dask_collection(given):
+                raise TypeError(f"{name} is a {type(given).__name__} of Dask; give a dask array or a column")
             values = np.asarray(given)
+            if not values.ndim:
+                raise ValueError(f"{name}={given!r} is no array; give one number a row")
             n = int(sum(chunks)) if known and chunks is not None else len(values)
             if not known and n_blocks > 1:
                 raise ValueError(
                     f"{name} is in memory, and the lengths of the blocks of X are not known; give {name} as a dask "
-                    "collection cut as X is, or call X.compute_chunk_sizes() first"
+                    "collection cut as X is, e.g. a column of the same frame, or X as an array of known lengths: "
+                    "compute_chunk_sizes() of an array, to_dask_array(lengths=True) of a frame"
                 )
             _require_length(name, len(values), n)
             given = da.from_array(values, chunks=(chunks if known else len(values), *values.shape[1:]))

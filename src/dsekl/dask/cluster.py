@@ -19,16 +19,23 @@ from uuid import uuid4
 
 import dask
 from distributed import Client, Future, wait
-from distributed.client import get_client
 from distributed.scheduler import KilledWorker
 
 from dsekl.version import __version__
+
+from .homes import homes_of
 
 RETRIES = 3
 """Times that a task may fail by an error of its own, and that a task may be given anew to workers that it kills."""
 
 SECONDS_A_LOOK = 5.0
 """Between two looks at whether anybody works."""
+
+SECONDS_A_TRY = 0.1
+"""Between two looks at whether a client is connected again."""
+
+AT_REST = ("memory", "released", "error", "forgotten")
+"""States of a worker's tasks that it does nothing about."""
 
 PATIENCE_SECONDS = 300.0
 """Without any worker, before a fit gives up."""
@@ -47,43 +54,37 @@ class LostFutures(RuntimeError):
     """What the cluster held is gone, as after a restart; it can be built again from its source."""
 
 
+class NoWorkers(RuntimeError):
+    """Nobody has worked, or would start to, for as long as a fit has patience."""
+
+
 def rebuilding(work: Callable[[DaskHands], Found], client: Client) -> Found:
     """Return what some work comes to; it is begun again, with hands of its own, where the cluster has lost it."""
     for _ in range(MOST_REBUILDS):
         with suppress(LostFutures):
             return work(DaskHands(client))
+        _wait_while_connecting(client)
     return work(DaskHands(client))
 
 
-def client_of(given: Client | str | None) -> Client:
-    """Return the client that a user gives, or the one of this process."""
-    if isinstance(given, Client):
-        client = given
-    elif isinstance(given, str):
-        client = Client(given)
-    elif given is None:
-        try:
-            client = get_client()
-        except ValueError:
-            raise ValueError(
-                "client=None, and no Dask client is there; give client=Client('scheduler:8786'), or start a cluster on "
-                "this machine with Client(n_workers=4, threads_per_worker=1)"
-            ) from None
-    else:
-        raise TypeError(f"client={given!r} must be a dask.distributed.Client, an address such as 'host:8786', or None")
-    if client.asynchronous:
-        raise ValueError("client is asynchronous, and fit waits for its tasks; give Client(..., asynchronous=False)")
-    if client.status != "running":
-        raise ValueError(f"client is {client.status}; give one that is connected to its scheduler")
-    return client
+def _wait_while_connecting(client: Client) -> None:
+    """Wait until a client whose scheduler has gone is connected again, or has given up, which is an error."""
+    while client.status == "connecting":
+        time.sleep(SECONDS_A_TRY)
+    _require_scheduler(client)
+
+
+def _require_scheduler(client: Client) -> None:
+    if client.status not in ("running", "connecting"):
+        raise RuntimeError(
+            f"the client is {client.status}: its scheduler has gone. Connect to another one; a fit with checkpoint= "
+            "goes on from where it was"
+        )
 
 
 def require_workers(client: Client) -> None:
     """Raise an error that names the workers that lack dsekl, or have another version; wait for the first worker."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
-    except TimeoutError:
-        raise _no_workers(client) from None
+    rebuilding(_call, client)
     found = client.run(pkgutil.resolve_name, "dsekl.version:__version__", on_error="return")
     for worker, version in sorted(found.items()):
         if isinstance(version, OSError):  # it has left since
@@ -93,10 +94,45 @@ def require_workers(client: Client) -> None:
             raise RuntimeError(f"worker {worker} {has}; install dsekl {__version__} on it, as on the client")
 
 
-def _no_workers(client: Client) -> RuntimeError:
+def _call(hands: DaskHands) -> None:
+    """Wait until somebody answers: a cluster that adapts itself starts no worker before there is something to do."""
+    hands.gather([hands.submit("call", int)])
+
+
+def _idle(client: Client) -> NoWorkers | None:
+    """Return what is wrong where nobody works, nor would start to."""
+    workers = client.scheduler_info(n_workers=-1).get("workers", {}).values()
+    if any(_is_busy(about) for about in workers):
+        return None
+    seconds = f"{PATIENCE_SECONDS:.0f} seconds"
+    if any(about["status"] != "paused" for about in workers):
+        return NoWorkers(
+            f"none of the workers ({len(workers)}) has had anything to do for {seconds}, and the fit still waits for "
+            "results: Dask has lost track of a task, as may happen where workers end; fit again"
+        )
+    if workers:
+        least = min(about["memory_limit"] or 0 for about in workers) / 1e6
+        return NoWorkers(
+            f"all workers ({len(workers)}) have been paused for {seconds}, as Dask does where memory is nearly full; "
+            f"give workers more memory than {least:.0f} MB, or set a smaller memory_budget"
+        )
     where = client.scheduler.address if client.scheduler is not None else "the scheduler"
+    return NoWorkers(f"no worker has been connected to {where} for {seconds}; start workers, and fit again")
+
+
+def _is_busy(about: dict[str, Any]) -> bool:
+    """Tell whether a worker runs tasks, or is about to; one that is paused starts none, and ends those it has begun."""
+    counts = about["metrics"].get("task_counts", {})
+    if about["status"] == "paused":
+        return bool(counts.get("executing", 0))
+    return any(count for state, count in counts.items() if state not in AT_REST)
+
+
+def _killing(killed: Sequence[KilledWorker]) -> RuntimeError:
+    times = "once" if len(killed) == 1 else f"{len(killed)} times"
     return RuntimeError(
-        f"no worker has been connected to {where} for {PATIENCE_SECONDS:.0f} seconds; start workers, and fit again"
+        f"a task has ended {times} with the workers that ran it ({killed[-1]}); give workers more memory, or set a "
+        "smaller memory_budget"
     )
 
 
@@ -117,12 +153,36 @@ class DaskHands:
         """Return a key that the dashboard shows by its name; never one that was used before."""
         return f"dsekl-{name}-{self.label}-{next(self._number)}"
 
-    def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
+    def submit(self, name: str, task: Callable[..., Any], *arguments: Any, home: str | None = None) -> Future:
+        """Return the future of a task; a worker may be its ``home``, as long as it is there."""
+        where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         try:
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
-                return self.client.submit(task, *arguments, key=self.key(name), pure=False, retries=RETRIES)
+                return self.client.submit(task, *arguments, key=self.key(name), pure=False, retries=RETRIES, **where)
         except CancelledError as error:
             raise LostFutures(str(error)) from error
+
+    def homes(self, sizes: Sequence[int]) -> list[str | None]:
+        """Return a worker for each part of some sizes."""
+        return homes_of(sizes, self._threads())
+
+    def spread(self, parts: Sequence[Future], loads: Sequence[float]) -> list[Future]:
+        """Return the parts, some of them elsewhere, so that all workers have about as much to do."""
+        try:
+            at = self.client.who_has(list(parts))
+        except (OSError, CancelledError):  # whoever needs a part next says what is wrong
+            return list(parts)
+        holders = [at.get(part.key, ()) for part in parts]
+        homes = homes_of(loads, self._threads(), holders)
+        return [
+            part if home is None or home in here else self.submit(f"move-{p}", _same, part, home=home)
+            for p, (part, home, here) in enumerate(zip(parts, homes, holders, strict=True))
+        ]
+
+    def _threads(self) -> dict[str, int]:
+        """Return how many threads each worker has."""
+        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
+        return {address: int(about["nthreads"]) for address, about in workers.items()}
 
     def compute(self, delayed: Sequence[Any]) -> list[Future]:
         """Return futures of delayed values."""
@@ -131,41 +191,49 @@ class DaskHands:
 
     def gather(self, results: Sequence[Any]) -> list[Any]:
         futures = list(results)
-        for left in reversed(range(RETRIES + 1)):
-            self._wait(futures)
+        killed: list[KilledWorker] = []
+        while True:
             try:
+                self._wait(futures)
                 return list(self.client.gather(futures))
             except KilledWorker as error:
-                if not left:
-                    raise RuntimeError(
-                        f"a task has ended {RETRIES + 1} times with the workers that ran it ({error}); give workers "
-                        "more memory, or set a smaller memory_budget"
-                    ) from error
-                for future in futures:
-                    if future.status == "error":
-                        future.retry()
+                killed.append(error)
+                if len(killed) > RETRIES:
+                    raise _killing(killed) from error
+                self._try_again([future.key for future in futures if future.status == "error"])
+            except NoWorkers as error:
+                if not killed:
+                    raise
+                raise _killing(killed) from error  # a cluster may give up workers that end again and again
             except CancelledError as error:
                 raise LostFutures(str(error)) from error
-        raise AssertionError("the last try returns or raises")
+
+    def _try_again(self, keys: Sequence[str]) -> None:
+        # Future.retry() knows no tasks but futures, and fails where it was one that these depend on.
+        for key in self.client.sync(self.client.scheduler.retry, keys=list(keys)):
+            if key in self.client.futures:
+                self.client.futures[key].retry()
 
     def _wait(self, futures: Sequence[Future]) -> None:
         """Wait for futures while anybody works on them."""
         alone_since: float | None = None
         while True:
-            if self.client.status not in ("running", "connecting"):
-                raise RuntimeError(
-                    f"the client is {self.client.status}: its scheduler has gone. Connect to another one; a fit with "
-                    "checkpoint= goes on from where it was"
-                )
+            _require_scheduler(self.client)
             try:
-                wait(futures, timeout=SECONDS_A_LOOK)
+                with self.client.as_current():  # else wait() waits in the loop of the process's default client, if any
+                    wait(futures, timeout=SECONDS_A_LOOK)
                 return
             except TimeoutError:
-                if self.client.scheduler_info(n_workers=1)["workers"]:
+                idle = _idle(self.client)
+                if idle is None:
                     alone_since = None
                 else:
                     alone_since = alone_since or time.monotonic()
                     if time.monotonic() - alone_since > PATIENCE_SECONDS:
-                        raise _no_workers(self.client) from None
+                        raise idle from None
             except CancelledError as error:
                 raise LostFutures(str(error)) from error
+
+
+def _same(value: Found) -> Found:
+    return value

@@ -18,6 +18,7 @@ from dsekl.estimators.docstrings import with_parameters_of
 from dsekl.estimators.labels import decisions, log_losses, require_two_classes, wrong
 from dsekl.estimators.parameters import table, with_parameters
 from dsekl.models import Examples
+from dsekl.parts import LocalUpdates
 from dsekl.rows import ArrayRows
 
 from .estimator import OWN, DaskEstimator
@@ -68,15 +69,22 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         more, one for each 131,072 rows where that is more, and fewer for fewer rows. It never depends on the workers.
     client : dask.distributed.Client, str or None, default=None
         The cluster, or the address of its scheduler; None takes the client of this process.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of a sample of up to 65,536 rows, evenly drawn from all blocks, stop when their
+        error has not fallen for ``n_iter_no_change`` rounds, and keep the best round's model.
+    solver : "dual" or LocalUpdates, default="dual"
+        Dual ascent in parts, or Algorithm 2 of the paper with local updates, for which gamma and C must be numbers.
 
     Attributes
     ----------
     classes_, dual_coef_, intercept_, trend_, support_, n_support_ : as in ``DSEKLClassifier``
     gamma_, C_, kernel_, loss_, scale_, metric_, calibration_ : as in ``DSEKLClassifier``
     medians_ : array of shape (n_features,)
-        Those of the sample; a local model of ``to_local`` has them for missing values.
-    feature_importances_ : as in ``DSEKLClassifier``, where the model fits ``memory_budget``
+        Those of the sample; they stand in for missing values of new rows, where there is no ``encoder_``.
+    feature_importances_ : as in ``DSEKLClassifier``
+    encoder_ : as in ``DSEKLClassifier``, where X is a frame of more than numbers, or has gaps
     n_iter_, stop_reason_ : as in ``DSEKLClassifier``, of rounds
+    validation_rows_ : as in ``DSEKLClassifier``
     history_ : list of dict
         For each round what ``DSEKLClassifier`` has for each epoch, and step_length, halo_ratio (the copies of each
         row), received (bytes of coefficients, and of points that travel, from other parts), and wide: 1 where the
@@ -92,7 +100,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
 
         Parameters
         ----------
-        X : dask array or dataframe of numbers, of shape (n_samples, n_features)
+        X : dask array of numbers or dataframe, of shape (n_samples, n_features)
         y : dask array or column of shape (n_samples,), in blocks as X is
         sample_weight : dask array or column of shape (n_samples,), optional
         """
@@ -138,11 +146,13 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows with the right label."""
         labels = Labels(self._known_classes)
-        return accuracy(lambda blocks: self._pieces(blocks, labels), X, y, sample_weight)
+        return accuracy(self._model_client, lambda blocks: self._pieces(blocks, labels), X, y, sample_weight)
 
     @property
     def calibration_(self) -> Calibration:
         """How probabilities are made of f."""
+        if isinstance(self.solver, LocalUpdates):
+            raise AttributeError("solver=LocalUpdates() knows no rows that its model has not seen, so no probabilities")
         found: Calibration = self._late.value()
         return found
 

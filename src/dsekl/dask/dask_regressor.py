@@ -50,8 +50,8 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
     ----------
     dual_coef_, intercept_, trend_, support_, n_support_, gamma_, C_, metric_ : as in ``DSEKLRegressor``
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLRegressor``
-    medians_ : as in ``DaskDSEKLClassifier``
-    history_, n_iter_, stop_reason_ : as in ``DaskDSEKLClassifier``
+    medians_, encoder_ : as in ``DaskDSEKLClassifier``
+    history_, n_iter_, stop_reason_, validation_rows_ : as in ``DaskDSEKLClassifier``
     """
 
     _local_type: ClassVar = DSEKLRegressor
@@ -63,7 +63,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
 
         Parameters
         ----------
-        X : dask array or dataframe of numbers, of shape (n_samples, n_features)
+        X : dask array of numbers or dataframe, of shape (n_samples, n_features)
         y : dask array or frame of shape (n_samples,) or (n_samples, n_targets), in blocks as X is
         sample_weight : dask array or column of shape (n_samples,), optional
         """
@@ -97,7 +97,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination, R^2."""
-        return r2(lambda blocks: self._pieces(blocks, all_targets), X, y, sample_weight)
+        return r2(self._model_client, lambda blocks: self._pieces(blocks, all_targets), X, y, sample_weight)
 
     def to_local(self) -> Any:
         local = super().to_local()

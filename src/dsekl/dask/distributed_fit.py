@@ -6,10 +6,8 @@ import copy
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
-import dask
 import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
@@ -23,9 +21,17 @@ from dsekl.gram.dense import DenseGram
 from dsekl.kernels import VectorKernel
 from dsekl.models import Examples, Machine
 from dsekl.models.cross_fitting import CrossFit
-from dsekl.models.fitting import SOLVED_BY, solve
+from dsekl.models.fitting import SOLVED_BY, check_settled, solve
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, MOST_DOUBLE_ROWS, warn_of_unequal_scales
-from dsekl.parts import PartsAscent, Planes, Region, Task, build, n_parts_of
+from dsekl.parts import (
+    LocalUpdates,
+    PartsAscent,
+    SharedUpdates,
+    Task,
+    build,
+    checked_state,
+    n_parts_of,
+)
 from dsekl.parts.ascent_in_parts import CUT
 from dsekl.persistence import checking
 from dsekl.rows import ArrayRows
@@ -34,15 +40,25 @@ from dsekl.runs.fields import from_values
 from dsekl.runs.run import FIX
 from dsekl.solvers import DualAscent, Problem
 from dsekl.solvers.dual.dual_state import DualState
+from dsekl.solvers.shared_memory import SharedState
 from dsekl.workers import ALONE
 
 from .blocks import Blocks
 from .cluster import DaskHands, rebuilding
+from .held_out_rows import HeldOutRows
 from .overview import Overview
-from .partitions import Encoding, routed
+from .partitions import Encoding
+from .routes import NOBODY, regions_of
 from .width import refined
 
 Floats = NDArray[np.float64]
+
+Ascent = PartsAscent | SharedUpdates
+ShardedState = DualState | SharedState
+
+
+Listen = Callable[[list[dict[str, Any]], "Callable[[], Result]"], bool]
+"""Is told of each round by its history, and of the fit as if it had ended there; True ends it."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +71,30 @@ class Given:
     encoding: Encoding
     sample: Examples
     n_parts: int | None
+    held_out: Examples | None = None
+    """Rows of the sample that judge every round, and are in no part."""
+    updates: LocalUpdates | None = None
+    """Settings of Algorithm 2, where that is run in the place of dual ascent."""
+    listen: Listen | None = None
+    warm: bool = False
+    """Whether the next fit goes on from where this one ends."""
 
 
 @dataclass(frozen=True)
 class Result:
     """What a fit gives, but for the model, whose terms are where the parts are."""
 
-    ascent: PartsAscent
-    state: DualState
+    ascent: Ascent
+    state: ShardedState
+    coef: Floats
+    states: list[Any]
+    """The model's coefficients, and the states of the parts that have them: the last, or those of the best round."""
     settled: Settled
     monitor: Monitor
     C: float
     unseen: Unseen | CrossFit
+    held_out: NDArray[np.intp] | None = None
+    """Places in X of the rows that were held out."""
 
 
 @one_blas_thread()
@@ -82,8 +110,12 @@ def fit(client: Client, given: Given, run: Run, keep: Callable[[Result], None]) 
         if sampled is None:
             rng = np.random.default_rng(run.seed)
             n_rows = given.overview.n_rows
-            sampled = machine.settle(given.sample.for_search(), run, rng, course, n_rows)[0]
+            with run.blaming_its_file():
+                sampled = machine.settle(given.sample.for_search(), run, rng, course, n_rows)[0]
             run.stages = {}
+        elif run.file is not None:
+            with run.blaming_its_file():
+                check_settled(machine, sampled, given.sample.targets.shape[1], given.overview.n_rows)
 
         def kept(hands: DaskHands) -> Result:
             found = _solved(hands, given, run, sampled, deadline, course)
@@ -94,18 +126,21 @@ def fit(client: Client, given: Given, run: Run, keep: Callable[[Result], None]) 
 
 
 def _solved(hands: DaskHands, given: Given, run: Run, sampled: Settled, deadline: Deadline, course: Course) -> Result:
-    ascent, problem = _in_parts(hands, given, run, sampled)
+    with run.blaming_its_file():
+        ascent, problem = _in_parts(hands, given, run, sampled)
     state, monitor = _begin(ascent, problem, run)
-    hooks = _hooks(run, ascent, state, monitor)
+    monitor.patience = run.stopping.patience
+    monitor.validation = None if given.held_out is None else HeldOutRows.of(ascent, given.held_out)
+    hooks = _hooks(given, run, ascent, state, monitor)
     with suppress(Interrupted):  # the monitor says so
         optimise(ascent, problem, state, monitor, run.stopping.max_epochs, hooks, True, deadline, course)
     ascent.bring_home(state)
-    if monitor.reason == "tol":
+    if monitor.reason in COME_TO_ITS_END:
         _note(run, ascent, state, monitor)
         run.keep(run)
-    assert run.settled is not None
-    cross = CrossFit(solve, given.machine, given.sample.for_cross_fits(), run.settled, run.seed, run.stopping)
-    return Result(ascent, state, run.settled, monitor, problem.C, ascent.unseen or run.settled.unseen or cross)
+    elif given.warm:
+        _note(run, ascent, state, monitor)
+    return _result(given, run, ascent, state, monitor)
 
 
 def task_of(given: Given, settled: Settled) -> tuple[Task, Problem]:
@@ -129,107 +164,111 @@ def task_of(given: Given, settled: Settled) -> tuple[Task, Problem]:
     return task, Problem(gram, given.sample.targets, given.sample.weights, loss, C, tol=None)
 
 
-def _in_parts(hands: DaskHands, given: Given, run: Run, sampled: Settled) -> tuple[PartsAscent, Problem]:
+def _in_parts(hands: DaskHands, given: Given, run: Run, sampled: Settled) -> tuple[Ascent, Problem]:
     """Return the ascent of all parts; width and C are chosen first, by whole regions of the rows, unless they are."""
     n_parts = n_parts_of(given.overview.n_rows) if given.n_parts is None else given.n_parts
+    n_parts = n_parts if given.updates is None else 1
     if run.settled is None:
         run.settled = sampled
         if sampled.metric is not None and given.overview.n_rows > SPARSE * len(given.sample):
             task, problem = task_of(given, sampled)
-            regions = regions_of(hands, given, task, n_parts)
+            regions = _regions(hands, given, task, n_parts)
             run.settled = refined(hands, regions, given.machine, given.sample, sampled, problem.loss, run.seed)
         run.keep(run)
     task, problem = task_of(given, run.settled)
-    parts = build(hands, task, regions_of(hands, given, task, n_parts))
+    parts = build(hands, task, _regions(hands, given, task, n_parts))
+    problem = replace(problem, tol=run.stopping.tol)
+    if given.updates is not None:
+        return SharedUpdates(hands, parts, given.updates, run.seed), problem
     assert isinstance(given.machine.solver, DualAscent)
-    return PartsAscent(hands, parts, given.machine.solver, run.seed), replace(problem, tol=run.stopping.tol)
+    each_round = given.held_out is not None  # the best may be any of them
+    return PartsAscent(hands, parts, given.machine.solver, run.seed, each_round), problem
 
 
-def regions_of(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list[Any]:
-    """Return the regions of all rows: each block's rows go to their regions."""
-    blocks, starts = given.blocks, given.overview.starts
-    sample = task.placement.dense(np.asarray(given.sample.rows.values))
-    planes = Planes.of(sample, n_parts)
-    groups = _groups(given.overview.lengths)
-    routes = hands.compute(
-        [
-            dask.delayed(routed, pure=False)(
-                *blocks.of(group),
-                starts[group.start : group.stop],
-                task,
-                planes,
-                given.encoding,
-                dask_key_name=hands.key("route"),
-            )
-            for group in groups
-        ]
+def _regions(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list[Any]:
+    held_out = NOBODY if given.held_out is None else given.held_out.places
+    return regions_of(
+        hands, given.blocks, given.overview, given.encoding, given.sample, task, n_parts, np.sort(held_out)
     )
-    return [
-        hands.submit(
-            "region", Region.of, part, task, [hands.submit("rows", itemgetter(part), route) for route in routes]
-        )
-        for part in range(planes.n_parts)
-    ]
 
+
+COME_TO_ITS_END = ("tol", "validation")
+"""Reasons after which a run is never gone on with; others go on from the last cut, to the same bits."""
 
 SPARSE = 2
 """Rows over those of the sample from which on it is too thin for a width that is chosen on it."""
 
-ROUTED_ROWS = 2**16
-"""Rows that a task sends to their parts, at least: small blocks go together."""
 
-
-def _groups(lengths: list[int]) -> list[range]:
-    """Return consecutive blocks that are sent together."""
-    groups, start, n = [], 0, 0
-    for block, length in enumerate(lengths):
-        n += length
-        if n >= ROUTED_ROWS or block + 1 == len(lengths):
-            groups.append(range(start, block + 1))
-            start, n = block + 1, 0
-    return groups
-
-
-def _begin(ascent: PartsAscent, problem: Problem, run: Run) -> tuple[DualState, Monitor]:
+def _begin(ascent: Any, problem: Problem, run: Run) -> tuple[Any, Monitor]:
     """Return state and monitor to go on with: those of a checkpoint, those of the last cut, or new ones."""
     n = ascent.parts.n_rows
     if run.saved is not None:
         sizes = {"rows": n, "terms": n, "outputs": problem.n_outputs}
         with checking(run.saved.path, FIX):
-            state = from_values(DualState, run.saved.state, sizes, "the state")
+            state = from_values(ascent.state_type, run.saved.state, sizes, "the state")
+            if isinstance(ascent, PartsAscent):
+                checked_state.check(ascent, problem, state)
+            else:
+                state.check(problem, ascent)
             monitor = from_values(Monitor, run.saved.monitor, sizes, "the monitor")
-            monitor.check(state, False)
+            monitor.check(state, run.stopping.validation_fraction is not None)
+            monitor.file = run.saved.path
             run.state, run.monitor, run.saved = state, monitor, None
-    if run.state is not None and run.monitor is not None:
-        assert isinstance(run.state, DualState)
-        state, monitor = copy.deepcopy(run.state), run.monitor.taken_up()
-        ascent.resume(state)
+    assert run.settled is not None
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = run.settled.randomness
+    if run.state is None:
+        state = ascent.start(problem, rng)
+    elif run.known_coef is not None:
+        former: Any = run.state
+        state = ascent.start_from(problem, rng, run.known_coef, getattr(former, "C", problem.C))
+        state.epoch, state.step, state.evaluations = former.epoch, former.step, state.evaluations + former.evaluations
     else:
-        assert run.settled is not None
-        rng = np.random.default_rng(0)
-        rng.bit_generator.state = run.settled.randomness
-        state, monitor = ascent.start(problem, rng), Monitor()
+        state = copy.deepcopy(run.state)
+        ascent.resume(state)
+    monitor = Monitor(first_epoch=state.epoch) if run.monitor is None else run.monitor.taken_up()
     monitor.units = run.units
     return state, monitor
 
 
-def _hooks(run: Run, ascent: PartsAscent, state: DualState, monitor: Monitor) -> Hooks:
-    """Return what notes a round's own figures, and keeps the run at each cut."""
+def _hooks(given: Given, run: Run, ascent: Ascent, state: ShardedState, monitor: Monitor) -> Hooks:
+    """Return what notes a round's own figures, tells those who listen, and keeps the run at each cut."""
+    every = 1 if isinstance(state, SharedState) else CUT
+
+    def so_far() -> Result:
+        ascent.bring_home(state)  # type: ignore[arg-type]
+        return _result(given, run, ascent, state, monitor)
 
     def after_epoch(record: dict[str, Any]) -> bool:
         record |= ascent.figures
-        return False
+        return given.listen is not None and given.listen(monitor.history, so_far)
 
     def after_step() -> None:
-        if state.epoch % CUT == 0 and monitor.reason != "tol":
+        if state.plan is None and state.epoch % every == 0 and monitor.reason not in COME_TO_ITS_END:
             _note(run, ascent, state, monitor)
             run.keep_if_due(run)
 
     return Hooks(after_step=after_step, after_epoch=after_epoch)
 
 
-def _note(run: Run, ascent: PartsAscent, state: DualState, monitor: Monitor) -> None:
+def _result(given: Given, run: Run, ascent: Ascent, state: ShardedState, monitor: Monitor) -> Result:
+    """Return what a run has come to."""
+    assert run.settled is not None
+    coef, states = state.coef, ascent.states
+    if monitor.best_coef is not None:
+        coef = monitor.best_coef
+        states = ascent.states_with(state, coef)  # type: ignore[arg-type]
+    unseen: Unseen | CrossFit | None = ascent.unseen or run.settled.unseen
+    if isinstance(monitor.validation, HeldOutRows):
+        unseen = monitor.validation.unseen(states)
+    elif unseen is None:
+        unseen = CrossFit(solve, given.machine, given.sample.for_cross_fits(), run.settled, run.seed, run.stopping)
+    held_out = None if given.held_out is None else given.held_out.places
+    return Result(ascent, state, coef, states, run.settled, monitor, ascent.parts.task.C, unseen, held_out)
+
+
+def _note(run: Run, ascent: Ascent, state: ShardedState, monitor: Monitor) -> None:
     """Note where a run stands, as a value of its own."""
     assert run.settled is not None
     run.settled = replace(run.settled, unseen=ascent.unseen or run.settled.unseen)
-    run.state, run.monitor = copy.deepcopy(state), monitor.paused()
+    run.state, run.monitor, run.known_coef = copy.deepcopy(state), monitor.paused(), None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import dask
 import numpy as np
+from distributed import Client
 from numpy.typing import NDArray
 
 from .blocks import blocks_of
+from .cluster import DaskHands
+from .lazy import lazily
 from .partitions import column
 
 Floats = NDArray[np.float64]
@@ -17,26 +19,28 @@ Predict = Callable[[Sequence[Any]], list[Any]]
 """Makes delayed predictions of blocks of rows."""
 
 
-def accuracy(predict: Predict, X: Any, y: Any, sample_weight: Any) -> float:
+def accuracy(client: Client, predict: Predict, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the weighted share of right labels."""
-    right, weight = _summed(_right, predict, X, y, sample_weight)
+    right, weight = _summed(client, _right, predict, X, y, sample_weight)
     return float(right / weight)
 
 
-def r2(predict: Predict, X: Any, y: Any, sample_weight: Any) -> float:
+def r2(client: Client, predict: Predict, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the coefficient of determination, the mean over targets."""
-    weight, total, squares, residuals = _summed(_moments, predict, X, y, sample_weight)
+    weight, total, squares, residuals = _summed(client, _moments, predict, X, y, sample_weight)
     spread = squares - total**2 / weight
     ratio = np.divide(residuals, spread, out=np.ones_like(spread), where=spread > 0)
     return float(np.mean(1.0 - np.where((spread <= 0) & (residuals == 0), 0.0, ratio)))
 
 
-def _summed(task: Any, predict: Predict, X: Any, y: Any, sample_weight: Any) -> Floats:
+def _summed(client: Client, task: Any, predict: Predict, X: Any, y: Any, sample_weight: Any) -> Floats:
+    """Return sums over all blocks, by the client that knows the model: another one may be this process's own."""
     blocks = blocks_of(X, y, sample_weight)
-    each = dask.delayed(task, name="dsekl-score", pure=False)
+    each = lazily("score", task)
     weights = [None] * len(blocks.y) if blocks.weights is None else blocks.weights
     parts = [each(f, of, w) for f, of, w in zip(predict(blocks.X), blocks.y, weights, strict=True)]
-    return np.asarray(np.sum(dask.compute(*parts), axis=0))
+    hands = DaskHands(client)
+    return np.asarray(np.sum(hands.gather(hands.compute(parts)), axis=0))
 
 
 def _right(f: NDArray[Any], y: Any, weights: Any) -> Floats:

@@ -48,10 +48,12 @@ class Overview:
         return [0, *np.cumsum(self.lengths)[:-1].tolist()]
 
 
-def overview_of(hands: DaskHands, blocks: Blocks, labels: bool, seed: int, with_digests: bool) -> Overview:
-    """Look at all blocks; the first that has something wrong is named."""
+def overview_of(
+    hands: DaskHands, blocks: Blocks, labels: bool, seed: int, with_digests: bool, gaps: bool
+) -> Overview | None:
+    """Look at all blocks; the first that has something wrong is named. None where X has ``gaps``, if it may."""
     n_candidates = max(1, min(SAMPLE_ROWS, SPARE * -(-SAMPLE_ROWS // max(1, len(blocks.X)))))
-    asked = Asked(labels, n_candidates, seed, blocks.columns, blocks.n_features, with_digests)
+    asked = Asked(labels, n_candidates, seed, blocks.columns, blocks.n_features, with_digests, gaps)
     delayed = [
         dask.delayed(looked, pure=False)(*blocks.of(group), group.start, asked, dask_key_name=hands.key("look"))
         for group in blocks.groups()
@@ -60,6 +62,8 @@ def overview_of(hands: DaskHands, blocks: Blocks, labels: bool, seed: int, with_
     for look in looks:
         if look.wrong is not None:
             raise ValueError(look.wrong)
+    if any(look.has_gaps for look in looks):
+        return None
     n = sum(look.n_rows for look in looks)
     if n < 2:
         raise ValueError(f"X has {n} rows in all of its partitions; give at least two")

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from dsekl.estimators import inputs
 from dsekl.estimators.classifier import targets_of
+from dsekl.estimators.misleading import refuse_misleading
+from dsekl.estimators.targets import given_labels, real_targets
 from dsekl.parts import Planes, Rows, Task
 from dsekl.rows import digest
 
@@ -33,11 +35,15 @@ class Look:
     heaviest: float = 0.0
     digests: tuple[str, str, str] = ("", "", "")
     candidates: tuple[Places, NDArray[Any], NDArray[Any], Floats] | None = None
+    has_gaps: bool = False
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a look is to find: whether y is labels, how many candidates to draw, by which seed, and digests."""
+    """What a look is to find: whether y is labels, how many candidates to draw, by which seed, and digests.
+
+    Where ``gaps`` are no error, NaN in a block of X is all that a look tells of it.
+    """
 
     labels: bool
     n_candidates: int
@@ -45,6 +51,7 @@ class Asked:
     columns: list[str] | None
     n_features: int
     with_digests: bool
+    gaps: bool = False
 
 
 def looked(X: Sequence[Any], y: Sequence[Any], weights: Sequence[Any] | None, first: int, asked: Asked) -> list[Look]:
@@ -53,10 +60,24 @@ def looked(X: Sequence[Any], y: Sequence[Any], weights: Sequence[Any] | None, fi
     return [_look(*block, first + k, asked) for k, block in enumerate(zip(X, y, given, strict=True))]
 
 
+SPARSE_WORDS = "X is a sparse matrix, and rows on Dask are dense; give e.g. X.map_blocks(lambda block: block.toarray())"
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether a block is a sparse matrix, of SciPy or of others like it."""
+    return hasattr(X, "toarray") or hasattr(X, "todense")
+
+
 def numbers(X: Any, n_features: int) -> NDArray[Any]:
     """Return a block of X as an array of float32 or float64."""
+    if is_sparse(X):
+        raise ValueError(SPARSE_WORDS)
+    refuse_misleading(X=X)
     values = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
-    values = values.reshape(len(values), n_features) if values.ndim == 2 else values
+    if not len(values):
+        return np.zeros((0, n_features))
+    if values.ndim != 2 or values.shape[1] != n_features:
+        raise ValueError(f"X is of shape {values.shape} here, and has {n_features} columns; give all blocks as many")
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
@@ -66,7 +87,18 @@ def column(y: Any) -> NDArray[Any]:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
+def _weights(given: Any) -> Floats:
+    """Return a block of weights, one number a row."""
+    refuse_misleading(sample_weight=given)
+    values = column(given)
+    if values.ndim != 1 or values.dtype.kind not in "biufO":
+        raise ValueError(f"sample_weight is of type {values.dtype} and shape {values.shape}; give one number a row")
+    return np.asarray(values, dtype=np.float64)
+
+
 def _look(X: Any, y: Any, weights: Any, number: int, asked: Asked) -> Look:
+    if is_sparse(X):
+        return Look(0, f"partition {number}: {SPARSE_WORDS}")
     n = len(X)
     for name, given in (("y", y), ("sample_weight", weights)):
         if given is not None and len(given) != n:
@@ -75,14 +107,17 @@ def _look(X: Any, y: Any, weights: Any, number: int, asked: Asked) -> Look:
         return Look(0)
     try:
         values = numbers(X, asked.n_features)
+        if asked.gaps and np.isnan(values).any() and not np.isinf(values).any():
+            return Look(n, has_gaps=True)
         wrong = _not_finite(values, asked.columns)
         if wrong is not None:
             return Look(
                 n, f"X holds {wrong} of partition {number}; leave such rows out, or put a number in their place"
             )
+        refuse_misleading(y=y)
         targets = column(y)
-        targets = inputs.labels(targets) if asked.labels else inputs.real_targets(targets)
-        w = np.ones(n) if weights is None else np.asarray(column(weights), dtype=np.float64)
+        targets = given_labels(targets) if asked.labels else real_targets(targets)
+        w = np.ones(n) if weights is None else _weights(weights)
     except (TypeError, ValueError) as error:
         return Look(n, f"partition {number}: {error}")
     if not (np.isfinite(w).all() and (w >= 0).all()):
@@ -129,9 +164,9 @@ class Encoding:
 
 def routed(
     X: Sequence[Any], y: Sequence[Any], weights: Sequence[Any] | None, starts: Sequence[int], task: Task,
-    planes: Planes, encoding: Encoding,
+    planes: Planes, encoding: Encoding, held_out: Places,
 ) -> list[Rows]:  # fmt: skip
-    """Return the rows of some blocks for each of the parts; those of weight 0 are in none."""
+    """Return the rows of some blocks for each of the parts; those of weight 0, and held-out places, are in none."""
     given = [None] * len(X) if weights is None else weights
     pieces = []
     for x, of, w, start in zip(X, y, given, starts, strict=True):
@@ -140,7 +175,7 @@ def routed(
             continue
         plain = np.ones(len(values)) if w is None else np.asarray(column(w), dtype=np.float64)
         targets, own = encoding.encoded(column(of), plain)
-        kept = np.flatnonzero(own > 0)
+        kept = np.flatnonzero((own > 0) & ~np.isin(start + np.arange(len(own)), held_out))
         pieces.append(Rows(values[kept], targets[kept], own[kept], start + kept))
     if not pieces:
         nothing = np.zeros((0, task.placement.n_features))

@@ -18,17 +18,18 @@ from dsekl.gram.affine import AffineGram
 from dsekl.gram.dense import DenseGram
 from dsekl.gram.points import DensePoints
 from dsekl.models import Model
-from dsekl.models.importances import importances
+from dsekl.models.importances import Exchange, exchanged_rows, rows_a_tile, rows_for, shares
 from dsekl.parts import Hands, Part, Task
-from dsekl.parts.rounds import PartState
-from dsekl.rows import Rows
-from dsekl.workers import ALONE
+from dsekl.parts.part_state import PartState
+from dsekl.parts.sized import Sized
+from dsekl.rows import ArrayRows
+from dsekl.workers import ALONE, chunks
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Terms:
+class Terms(Sized):
     """The points of some parts whose coefficients are not 0."""
 
     data: NDArray[Any]
@@ -97,9 +98,43 @@ def joined(models: Sequence[Model]) -> DenseGram:
     return replace(grams[0], row_points=DensePoints.of(data[:0]), col_points=DensePoints(data, norms, leaf))
 
 
-def importances_of(model: Model, intercept: Floats, trend: Floats | None, rows: Rows, seed: int) -> Floats | None:
-    """Return how much each feature moves the f of one group, with what is beside it."""
-    return importances(replace(model, intercept=intercept, trend=trend), rows, seed, ALONE)
+def changes_of(part: Part, state: PartState, X: NDArray[Any], others: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return how much of the change of f is due to a part's terms when rows get one feature of others.
+
+    The shape is (n_rows, n_features, n_outputs). ``others`` are the rows' numbers among them.
+    """
+    support = np.flatnonzero(state.own.coef.any(axis=1))
+    points, coef = part.task.placement.dense(X), state.own.coef[support]
+    gram = gram_of(part.task, part.region.points.take(support))
+    moves = np.flatnonzero((points != points[0]).any(axis=0))
+    changes = np.zeros((*points.shape, coef.shape[1]), dtype=np.float32)
+    for piece in chunks(len(points) if len(support) else 0, rows_a_tile(len(support))):
+        exchange = Exchange(gram, coef, points[piece], points[others[piece]])
+        for d in moves.tolist():
+            changes[piece, d] = exchange.change(d)
+    return changes
+
+
+def importances_of(
+    hands: Hands, parts: list[Any], states: list[Any], model: Model, rows: ArrayRows, n_terms: int, seed: int
+) -> Floats | None:
+    """Return how much each feature moves f: every part tells what its own terms change of it.
+
+    ``model`` has what is beside the terms.
+    """
+    if not n_terms:
+        return None
+    n_rows = rows_for(len(rows), n_terms * rows.n_features)
+    chosen, others = exchanged_rows(len(rows), n_rows, seed)
+    raw = rows.dense(chosen)
+    asked = [hands.submit(f"change-{p}", changes_of, part, states[p], raw, others) for p, part in enumerate(parts)]
+    change = np.zeros((n_rows, rows.n_features, model.coef.shape[1]))
+    for found in hands.gather(asked):
+        change += found
+    if model.trend is not None:
+        columns = model.columns(raw)
+        change += (columns[others] - columns)[:, :, None] * model.trend
+    return shares(np.square(change).sum(axis=(0, 2)))
 
 
 def grouped(hands: Hands, task: Task, parts: list[Any], states: list[Any], sizes: Sequence[int]) -> list[Any]:

@@ -19,8 +19,9 @@ from dsekl.blas import one_blas_thread
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import VectorKernel
 from dsekl.losses import Loss
-from dsekl.metric.choice import judging_rows
-from dsekl.metric.search import FIRST_C, Kind, Search
+from dsekl.metric.comparison import judging_rows
+from dsekl.metric.kind import FIRST_C, MANY_ROWS, Kind
+from dsekl.metric.search import Search
 from dsekl.models import Examples, Machine
 from dsekl.models.machine import CHOSEN_KERNELS
 from dsekl.parts import Hands
@@ -78,7 +79,8 @@ class SearchOnCluster(Search):
 
     def __init__(self, hands: Hands, parts: list[Any], data: metric.Data, kind: Kind, C: float | None) -> None:
         super().__init__(data, [], kind, C)
-        self._hands, self._parts, self._C = hands, parts, C
+        self.lattice = kind.lattice(C, MANY_ROWS + 1)  # whatever the size of the sample
+        self._hands, self._parts = hands, parts
 
     def lines(self, numbers: Sequence[int], settings: list[Setting]) -> Judged:
         asked = [
@@ -87,9 +89,6 @@ class SearchOnCluster(Search):
         ]
         found: list[Judged] = self._hands.gather(asked)
         return {setting: np.concatenate([part[setting] for part in found], axis=1) for setting in settings}
-
-    def _try(self, settings: Sequence[Setting]) -> None:
-        self._judge_everywhere([setting for setting in settings if setting not in self.found])
 
 
 def refined(
@@ -109,6 +108,7 @@ def refined(
     count = max(1, round(2 * judging_rows(10**9) / size / len(regions)))
     parts = [hands.submit(f"draw-{p}", drawn, region, size, count, seed) for p, region in enumerate(regions)]
     step = 0 if machine.C is not None else round(np.log(settled.C / FIRST_C) / np.log(C_STEP))
-    found = SearchOnCluster(hands, parts, data, kind, machine.C).run([(0, step)])
+    search = SearchOnCluster(hands, parts, data, kind, machine.C)
+    found = search.refined((0, min(step, search.lattice.C_steps[-1])))
     gamma, C = kind.gamma_and_C(squared, found.setting, machine.C)
     return replace(settled, gamma=gamma, C=C)

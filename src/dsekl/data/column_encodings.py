@@ -1,43 +1,24 @@
-"""The encoding of one column, and how it is learned.
+"""The encoding of one column; ``column_learners`` learns it.
 
 A numeric column is one feature: missing values are imputed by the median of the training rows and, where training rows
-had any, a second feature is their missing-value indicator. A categorical column is one-hot encoded; an ordered category
-is one feature. Dates and times are in ``date_columns``.
+had any, a second feature is their missing-value indicator; heavy tails may have ranks beside the numbers. A categorical
+column is one-hot encoded; an ordered category is one feature. Dates and times are in ``date_columns``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import saved_values as saved_value
 from .date_columns import DateColumn
-from .errors import quoted
-from .field_values import Numbers
-from .messages import Message
+from .field_values import LARGEST, Numbers
+from .ranks import Ranks
 from .table import Chunk
-from .target_statistics import Statistic
-
-MIN_FREQUENCY = 2
-"""Training rows that a category needs to have a feature of its own."""
-
-MOST_COUNTED_CATEGORIES = 100_000
-MOST_COUNTED_CHARACTERS = 2**24
-"""A column with more categories, or longer ones, cannot be counted in bounded memory, and is left out."""
-
-MOST_LEVELS_OF_TEXT = 50
-FREE_TEXT = (
-    "it holds free texts, which are no categories; make numbers of them, e.g. with skrub.TextEncoder, or "
-    "sklearn.decomposition.TruncatedSVD(30).fit_transform(sklearn.feature_extraction.text.TfidfVectorizer()"
-    ".fit_transform(X[{name!r}]))"
-)
-"""Columns with more different values than this, mostly with spaces and mostly once, are left to the user."""
-
-LARGEST = 1e150
-"""Squares of larger numbers overflow."""
+from .target_statistics import LevelBook, Statistic
 
 
 class OneNumber:
@@ -58,34 +39,48 @@ class OneNumber:
 
 @dataclass(frozen=True)
 class NumericColumn(OneNumber):
-    """A numeric column: ``(value - centre) / scale``, and a missing-value indicator if ``missing``."""
+    """A numeric column: ``(value - centre) / scale``, a missing-value indicator if ``missing``, and maybe its ranks."""
 
     name: str
     fill: float
     missing: bool
     centre: float
     scale: float
+    ranks: Ranks | None = None
 
     surprise = "no number, where training rows always had one: the median stands in"
+
+    @property
+    def features(self) -> list[str]:
+        return [*super().features, *([f"{self.name} rank"] if self.ranks is not None else [])]
+
+    @property
+    def groups(self) -> list[int]:
+        """Which features share a weight: none."""
+        return list(range(len(self.features)))
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many gaps are new."""
         values = finite(chunk, self.name)
         absent = np.isnan(values)
+        values = np.where(absent, self.fill, values) if absent.any() else values
         with np.errstate(over="ignore"):
-            out[:, 0] = (np.where(absent, self.fill, values) - self.centre) / self.scale
-        if not np.isfinite(out[:, 0]).all():
-            i = int(np.isfinite(out[:, 0]).argmin())
+            np.divide(values - self.centre if self.centre else values, self.scale, out=out[:, 0])
+        near = np.abs(out[:, 0]) <= LARGEST
+        if not near.all():
+            i = int(near.argmin())
             raise chunk.error(i, self.name, f"{values[i]:g} is too far from the training rows to be scaled")
         if self.missing:
             out[:, 1] = absent
+        if self.ranks is not None:
+            out[:, -1] = self.ranks.of(values)
         return 0 if self.missing else int(absent.sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
         return {
             "kind": "number", "name": self.name, "fill": self.fill, "missing": self.missing, "centre": self.centre,
-            "scale": self.scale,
+            "scale": self.scale, **({} if self.ranks is None else {"ranks": self.ranks.to_dict()}),
         }  # fmt: skip
 
 
@@ -102,7 +97,7 @@ class CategoricalColumn:
     categories: list[str]
     missing: bool
     other: bool
-    statistic: Statistic | None = None
+    statistic: Statistic | LevelBook | None = None
 
     surprise = "an unknown category, encoded as zeros"
 
@@ -114,7 +109,7 @@ class CategoricalColumn:
 
     @property
     def n_means(self) -> int:
-        return 0 if self.statistic is None else len(self.statistic.of_all)
+        return 0 if self.statistic is None else self.statistic.n_means
 
     @property
     def n_codes(self) -> int:
@@ -163,7 +158,7 @@ class OrderedColumn(OneNumber):
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
-        texts = chunk.text(self.name)
+        texts = level_texts(chunk, self.name, self.levels)
         places: dict[str | None, float] = {level: place for place, level in enumerate(self.levels)}
         found = np.array([places.get(text, np.nan) for text in texts], dtype=np.float64)
         known = ~np.isnan(found)
@@ -178,6 +173,14 @@ class OrderedColumn(OneNumber):
         return {"kind": "ordered", "name": self.name, "levels": self.levels, "missing": self.missing}
 
 
+def level_texts(chunk: Chunk, name: str, levels: Sequence[str]) -> list[str | None]:
+    """Return a column as text, None for missing values; what is a level is one, also where it is "none" or " a"."""
+    column, texts, known = chunk.column(name), chunk.text(name), set(levels)
+    if isinstance(column, np.ndarray):
+        return texts
+    return [field if field in known else text for field, text in zip(column, texts, strict=True)]
+
+
 AnyColumn = NumericColumn | CategoricalColumn | OrderedColumn | DateColumn
 
 
@@ -189,7 +192,7 @@ def column_from_dict(saved: object, place: str) -> AnyColumn:
         entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing"})
         return OrderedColumn(
             saved_value.text(entries["name"], f"{place}.name"),
-            saved_value.texts(entries["levels"], f"{place}.levels"),
+            saved_value.texts(entries["levels"], f"{place}.levels", fewest=1),
             saved_value.flag(entries["missing"], f"{place}.missing"),
         )
     if isinstance(saved, dict) and saved.get("kind") == "text":
@@ -205,122 +208,21 @@ def column_from_dict(saved: object, place: str) -> AnyColumn:
         if not column.features:
             raise ValueError(f"{place} has no feature")
         return column
-    entries = saved_value.entries(saved, place, {"kind", "name", "fill", "missing", "centre", "scale"})
+    entries = saved_value.entries(saved, place, {"kind", "name", "fill", "missing", "centre", "scale"}, {"ranks"})
+    ranks = entries.get("ranks")
     if entries["kind"] != "number":
         raise ValueError(f"{place}.kind is neither number, text, ordered nor date")
-    return NumericColumn(
+    number = NumericColumn(
         saved_value.text(entries["name"], f"{place}.name"),
         saved_value.number(entries["fill"], f"{place}.fill"),
         saved_value.flag(entries["missing"], f"{place}.missing"),
         saved_value.number(entries["centre"], f"{place}.centre"),
-        saved_value.number(entries["scale"], f"{place}.scale", positive=True),
+        saved_value.number(entries["scale"], f"{place}.scale", positive=True, most=2.0 * LARGEST),
+        None if ranks is None else Ranks.from_dict(ranks, f"{place}.ranks"),
     )
-
-
-@dataclass(slots=True)
-class NumericLearner:
-    """Counts, range and moments of a numeric column, from all rows."""
-
-    name: str
-    count: int = 0
-    missing: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    least: float = np.inf
-    most: float = -np.inf
-
-    def observe(self, values: Numbers) -> None:
-        """Take in the values of more rows."""
-        present = values[~np.isnan(values)]
-        self.missing += len(values) - len(present)
-        if not len(present):
-            return
-        before, self.count = self.count, self.count + len(present)
-        step = float(present.mean()) - self.mean
-        self.squares += float(((present - present.mean()) ** 2).sum()) + step**2 * before * len(present) / self.count
-        self.mean += step * len(present) / self.count
-        self.least, self.most = min(self.least, float(present.min())), max(self.most, float(present.max()))
-
-    def learned(self, sample: Numbers, scale: bool) -> NumericColumn | str:
-        """Return the column, or why it is left out. ``sample`` holds its values in some of the rows."""
-        if not self.count:
-            return "all values are missing"
-        if self.least == self.most and not self.missing:
-            return f"it is constant ({self.least:g})"
-        values = sample[~np.isnan(sample)]
-        fill = float(np.median(values)) if len(values) else self.mean
-        deviation = float(np.sqrt(self.squares / self.count))
-        scaled = scale and deviation > 0
-        return NumericColumn(
-            self.name, fill, self.missing > 0, self.mean if scaled else 0.0, deviation if scaled else 1.0
-        )
-
-
-@dataclass(slots=True)
-class OrderedLearner:
-    """Which levels of an ordered category occur, in all rows."""
-
-    name: str
-    levels: list[str]
-    found: set[str | None] = field(default_factory=set)
-
-    def observe(self, values: list[str | None]) -> None:
-        """Take in the values of more rows."""
-        self.found.update(values)
-
-    def learned(self) -> OrderedColumn | str:
-        """Return the column, or why it is left out."""
-        if len(self.found) < 2:
-            return "all values are missing" if self.found == {None} else "it is constant"
-        return OrderedColumn(self.name, self.levels, None in self.found)
-
-
-@dataclass(slots=True)
-class CategoricalLearner:
-    """How often each category of a column occurs, in all rows."""
-
-    name: str
-    counts: Counter[str | None] = field(default_factory=Counter)
-    characters: int = 0
-    too_many: bool = False
-
-    def observe(self, values: list[str | None]) -> None:
-        """Take in the values of more rows."""
-        if not self.too_many:
-            known = len(self.counts)
-            self.counts.update(values)
-            if len(self.counts) > known:
-                self.characters = sum(len(category or "") for category in self.counts)
-            self.too_many = len(self.counts) > MOST_COUNTED_CATEGORIES or self.characters > MOST_COUNTED_CHARACTERS
-
-    def _is_free_text(self) -> bool:
-        """Tell whether values are sentences: mostly with spaces, and mostly different from row to row."""
-        spaced = sum(" " in str(category).strip() for category in self.counts)
-        many = len(self.counts) > MOST_LEVELS_OF_TEXT and 2 * len(self.counts) > sum(self.counts.values())
-        return many and 2 * spaced > len(self.counts)
-
-    def learned(self, max_categories: int) -> tuple[CategoricalColumn | str, Message | None]:
-        """Return the column, or why it is left out; and a note where ``max_categories`` left categories out."""
-        if self.too_many:
-            return f"it has more than {MOST_COUNTED_CATEGORIES:,} categories, or very long ones", None
-        missing = self.counts.pop(None, 0)
-        if self._is_free_text():
-            return FREE_TEXT.format(name=self.name), None
-        counts = {str(category): count for category, count in self.counts.items()}
-        frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
-        frequent.sort(key=lambda category: (-counts[category], category))
-        categories = sorted(frequent[:max_categories])
-        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts))
-        if len(column.features) < 2:
-            return ("no category occurs twice" if column.other else "it is constant"), None
-        if len(frequent) <= max_categories:
-            return column, None
-        rest = sum(counts.values()) - sum(counts[category] for category in categories)
-        return column, Message(
-            f"column {quoted(self.name)} has {len(counts)} categories: the {max_categories} most frequent have a "
-            f"feature each, the others ({rest} rows) share one",
-            "; change that with {max_categories}, or leave the column out with {ignore}",
-        )
+    if not (abs(number.fill - number.centre) <= LARGEST * number.scale and number.scale**2 > 0):
+        raise ValueError(f"{place}.scale is that of no column with this fill")
+    return number
 
 
 def finite(chunk: Chunk, name: str, advice: str = "") -> Numbers:

@@ -85,9 +85,9 @@ class DateColumn:
             raise ValueError(f"{place}.cycles has one that is none of {', '.join(CYCLES)}")
         return cls(
             saved_value.text(entries["name"], f"{place}.name"),
-            saved_value.number(entries["fill"], f"{place}.fill"),
+            saved_value.number(entries["fill"], f"{place}.fill", most=LONGEST),
             saved_value.flag(entries["missing"], f"{place}.missing"),
-            saved_value.number(entries["origin"], f"{place}.origin"),
+            saved_value.number(entries["origin"], f"{place}.origin", most=LONGEST),
             cycles,
             saved_value.flag(entries.get("day_first", False), f"{place}.day_first"),
         )
@@ -117,6 +117,14 @@ class DateLearner:
             low, high = self.bounds.get(cycle, (np.inf, -np.inf))
             self.bounds[cycle] = min(low, float(place.min())), max(high, float(place.max()))
 
+    def join(self, other: DateLearner) -> None:
+        """Take in what another learner has seen of further rows."""
+        self.missing += other.missing
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        for cycle, (least, most) in other.bounds.items():
+            low, high = self.bounds.get(cycle, (np.inf, -np.inf))
+            self.bounds[cycle] = min(low, least), max(high, most)
+
     def learned(self) -> DateColumn | str:
         """Return the column, or why it is left out."""
         if not self.bounds:
@@ -133,9 +141,16 @@ def times(chunk: Chunk, name: str, day_first: bool = False) -> Numbers:
     column = chunk.column(name)
     if not isinstance(column, np.ndarray):
         return _from_texts(chunk, name, column, day_first)
-    if column.dtype.kind in "mM":
-        column = np.where(np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / 1e6)
-    values = np.asarray(column, dtype=np.float64)
+    if column.dtype.kind not in "mM":
+        numbers = np.asarray(column, dtype=np.float64)
+        present = ~np.isnan(numbers)
+        if present.any():
+            i = int(present.argmax())
+            words = f"{numbers[i]:g} is a number, and training rows had dates or times"
+            raise chunk.error(i, name, f"{words}; make dates of it, e.g. with pandas.to_datetime(..., unit='s')")
+        return numbers
+    microseconds = column.astype(f"{column.dtype.kind}8[us]").astype(np.float64)
+    values = np.where(np.isnat(column), np.nan, microseconds / 1e6)
     far = np.abs(values) > LONGEST
     if far.any():
         i = int(far.argmax())

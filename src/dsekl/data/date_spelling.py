@@ -1,7 +1,8 @@
 """Dates and times as they are usually spelled, in seconds.
 
-2024-03-04 and the rest of ISO 8601, 4.3.2024, 2024/3/4, 4 March 2024, Mar 4, 2024 and 10:30 say what they mean;
-3/4/2024 is in March or in April, as the column decides. All may have a time behind them.
+2024-03-04 and the rest of ISO 8601, 4.3.2024, 2024/3/4, 4 March 2024, 04Mar2024, Mar 4, 2024 and 10:30 say what they
+mean; 3/4/2024 is in March or in April, as the column decides. All may have a weekday before them, and a time with or
+without a zone behind them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 MONTHS = {name: place for place, name in enumerate(_NAMES, 1)}
 
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(:(?P<second>\d{2})(\.\d+)?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
-_BEHIND = rf"([T,]?\s*{_TIME})?"
+_ZONE = r"(\s?(Z|UTC|GMT|(?P<zone>[+-]\d{2}:?\d{2})))?"
+_BEHIND = rf"([T,:]?\s*{_TIME}{_ZONE})?"
 _YEAR = r"(?P<year>\d{4}|\d{2})"
 
 _YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})(?P<gap>[/.-])(?P<month>\d{{1,2}})(?P=gap)(?P<day>\d{{1,2}}){_BEHIND}")
 _DOTTED = re.compile(rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?{_YEAR}{_BEHIND}")
-_DAY_NAMED = re.compile(rf"(?P<day>\d{{1,2}})\.?[ -](?P<name>[A-Za-z]{{3,9}})\.?[ ,-]\s?{_YEAR}{_BEHIND}")
+_DAY_NAMED = re.compile(rf"(?P<day>\d{{1,2}})\.?[ /-]?(?P<name>[A-Za-z]{{3,9}})\.?[ ,/-]?\s?{_YEAR}{_BEHIND}")
 _MONTH_NAMED = re.compile(rf"(?P<name>[A-Za-z]{{3,9}})\.? (?P<day>\d{{1,2}})(st|nd|rd|th)?,? {_YEAR}{_BEHIND}")
+_WEEKDAY = re.compile(r"(mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,? +", re.IGNORECASE)
 _CLOCK = re.compile(_TIME)
 _PLAIN = (_YEAR_FIRST, _DOTTED, _DAY_NAMED, _MONTH_NAMED)
 
@@ -39,6 +42,8 @@ def as_time(text: str, day_first: bool = False) -> float | None:
     A time without a zone is taken as it stands, one with a zone in UTC, one without a date as seconds of the day.
     """
     text = text.strip()
+    if text[:1].isalpha() and (weekday := _WEEKDAY.match(text)):
+        text = text[weekday.end() :]
     if not (text[:1].isdigit() or text[:3].casefold() in MONTHS):
         return None
     if text[4:5] != "-" and is_number(text):
@@ -86,6 +91,13 @@ def _seconds(parts: dict[str, str | None]) -> float | None:
         hour = hour % 12 + 12 * (parts["half"][0] in "Pp")
     try:
         minute, second = int(parts["minute"] or 0), int(parts["second"] or 0)
-        return datetime(year, int(month), int(parts["day"] or 0), hour, minute, second, tzinfo=UTC).timestamp()
+        moment = datetime(year, int(month), int(parts["day"] or 0), hour, minute, second, tzinfo=UTC).timestamp()
+        return moment - _offset(parts.get("zone") or "+0000")
     except ValueError:
         return None
+
+
+def _offset(zone: str) -> float:
+    """Return how many seconds a zone such as +02:00 is ahead of UTC."""
+    digits = zone[1:].replace(":", "")
+    return (-1.0 if zone[0] == "-" else 1.0) * 60.0 * (60 * int(digits[:2]) + int(digits[2:]))

@@ -18,6 +18,7 @@ from .dialect import (
     SAMPLE_CHARACTERS,
     SAMPLE_ROWS,
     column_names,
+    counts_columns,
     find_delimiter,
     is_value,
     looks_like_header,
@@ -59,7 +60,9 @@ class DelimitedTable:
             raise DataFileError(path, "is empty; give a file with a row for each example")
         check_columns(path, len(first))
         self.has_header = looks_like_header(first) if header is None else header
-        self.doubts_header = header is None and not self.has_header and not all(map(is_value, first))
+        self.doubts_header = (
+            header is None and not self.has_header and (not all(map(is_value, first)) or counts_columns(first))
+        )
         self.names = column_names(first, self.has_header)
         if any("\ufffd" in name for name in self.names):
             next(self._rows())
@@ -111,7 +114,7 @@ class DelimitedTable:
             raise self._malformed() from error
 
     def _clean(self, lines: list[str], as_text: frozenset[str]) -> dict[str, Column] | None:
-        """Return the columns of lines that are one row each, without quotes and missing numbers; else None."""
+        """Return the columns of lines that are one row each, without quotes and with plain numbers; else None."""
         delimiters = {line.count(self.delimiter) for line in lines}
         if not delimiters <= {len(self.names) - 1} or any('"' in line for line in lines):
             return None
@@ -127,6 +130,7 @@ class DelimitedTable:
                     if any(POINT in line for line in lines):  # which may separate thousands
                         return None
                     readable = [line.replace(COMMA, POINT) for line in lines]
+                readable = _with_nan(readable, self.delimiter)
                 numbers = np.loadtxt(readable, delimiter=self.delimiter, comments=None, ndmin=2, usecols=of_numbers)
                 if len(numbers) != len(lines):  # a line of blanks, which is a row with one missing value
                     return None
@@ -219,6 +223,21 @@ class DelimitedTable:
         except csv.Error:
             return None
         return self.names[place] if place < len(self.names) else None
+
+
+def _with_nan(lines: list[str], delimiter: str) -> list[str]:
+    """Return lines with "nan" in their empty fields: one pass over their text costs less than a look at each field."""
+    text = "".join(lines)
+    ends = {f"{delimiter}{end}": f"{delimiter}nan{end}" for end in ("\r\n", "\n")}
+    gaps = {delimiter * 2: f"{delimiter}nan{delimiter}", **ends, f"\n{delimiter}": f"\nnan{delimiter}"}
+    if not any(gap in text for gap in gaps) and not text.startswith(delimiter) and not text.endswith(delimiter):
+        return lines
+    # Twice, since the gaps of two empty fields in a row share a delimiter.
+    for gap, filled in [*gaps.items(), *gaps.items()]:
+        text = text.replace(gap, filled)
+    text = f"nan{text}" if text.startswith(delimiter) else text
+    text = f"{text}nan" if text.endswith(delimiter) else text
+    return [f"{line}\n" for line in text.rstrip("\n").split("\n")]
 
 
 def _explained(error: csv.Error) -> str:

@@ -52,6 +52,11 @@ def is_value(field: str) -> bool:
     return is_missing(field) or _is_number_or_date(field)
 
 
+def counts_columns(row: Sequence[str]) -> bool:
+    """Tell whether a first row counts the columns from 0 or 1, as headers do that nobody chose."""
+    return len(row) > 1 and any([field.strip() for field in row] == [*map(str, range(k, k + len(row)))] for k in (0, 1))
+
+
 def _is_number_or_date(field: str) -> bool:
     return is_number(field) or is_written_number(field) or as_time(field) is not None
 

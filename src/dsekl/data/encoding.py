@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -15,26 +15,24 @@ from . import saved_values as saved_value
 from .column_encodings import (
     AnyColumn,
     CategoricalColumn,
-    CategoricalLearner,
     NumericColumn,
-    NumericLearner,
-    OrderedLearner,
     column_from_dict,
     finite,
+    level_texts,
 )
+from .column_learners import CategoricalLearner, NumericLearner, OrderedLearner
 from .date_columns import DateLearner
 from .date_spelling import as_time, day_comes_first
 from .errors import quoted
 from .field_values import Numbers, is_missing, is_number, is_truth
+from .large_integers import refuse_merged
+from .look_alikes import MOST_LOOKED_AT
 from .messages import Message
 from .table import Chunk
-from .target_statistics import statistic
+from .target_statistics import FEW_LEVELS, LevelBook, LevelColumn, TargetMeans
 
 SAMPLE_ROWS, SAMPLE_CELLS = 2**14, 2**24
 """Rows from which medians are taken, fewer for many columns: all of a smaller table, random ones of a larger."""
-
-MOST_LOOKED_AT = 1_000
-"""Different texts of a column, of which dates must be more than half for it to be one of dates."""
 
 NOT_NUMERIC_ADVICE = ", but most of the column is; correct it, or encode the column as categories with {categorical}"
 
@@ -80,26 +78,37 @@ class TableEncoder:
         ]
         return np.array([flag for of_column in means for flag in of_column], dtype=bool)
 
-    def with_statistics(
-        self, chunk: Chunk, encoded: Numbers, targets: Numbers, weights: Numbers, rng: np.random.Generator
-    ) -> tuple[TableEncoder, Numbers]:
-        """Return the encoder with statistics of the targets for categories of many levels, and the training rows."""
-        columns: list[AnyColumn] = []
-        blocks, start = [], 0
+    def with_room(self, n_means: int) -> TableEncoder:
+        """Return the encoder with room for so many means of the targets, for categories of many levels."""
+
+        def roomy(column: AnyColumn) -> AnyColumn:
+            if isinstance(column, CategoricalColumn) and column.n_codes > FEW_LEVELS:
+                return replace(column, statistic=LevelBook(n_means))
+            return column
+
+        return TableEncoder([roomy(column) for column in self.columns], self.left_out) if n_means else self
+
+    def level_columns(self, encoded: Numbers) -> list[LevelColumn]:
+        """Return the levels that ``encode`` has written where there is room for means."""
+        return [LevelColumn.read(book, encoded, place) for book, place in self._rooms()]
+
+    def with_statistics(self, means: TargetMeans) -> TableEncoder:
+        """Return the encoder with statistics of the targets where there was room for them."""
+        known = iter(means.statistics())
+        columns = [
+            replace(column, statistic=next(known))
+            if isinstance(column, CategoricalColumn) and column.n_means
+            else column
+            for column in self.columns
+        ]
+        return TableEncoder(columns, self.left_out)
+
+    def _rooms(self) -> Iterator[tuple[LevelBook, slice]]:
+        stop = 0
         for column in self.columns:
-            stop = start + len(column.features)
-            blocks.append(encoded[:, start:stop])
-            start = stop
-            found = None
-            if isinstance(column, CategoricalColumn):
-                found = statistic(chunk.text(column.name), targets, weights, rng)
-                if found is not None:
-                    column = replace(column, statistic=found[0])
-                    blocks.append(found[1])
-            columns.append(column)
-        if len(blocks) == len(columns):
-            return self, encoded
-        return TableEncoder(columns, self.left_out), np.hstack(blocks)
+            stop += len(column.features)
+            if isinstance(column, CategoricalColumn) and isinstance(column.statistic, LevelBook):
+                yield column.statistic, slice(stop - column.n_means, stop)
 
     def surprises(self, unknown: Mapping[str, int]) -> list[Message]:
         """Return notes on rows that ``encode`` has counted."""
@@ -186,19 +195,31 @@ class EncoderLearner:
         for learner in self._learners:
             if isinstance(learner, DateLearner):
                 learner.observe(chunk)
-            elif not isinstance(learner, NumericLearner):
+            elif isinstance(learner, OrderedLearner):
+                learner.observe(level_texts(chunk, learner.name, learner.levels))
+            elif isinstance(learner, CategoricalLearner):
                 learner.observe(chunk.text(learner.name))
             else:
                 numbers.append(finite(chunk, learner.name, NOT_NUMERIC_ADVICE))
+                refuse_merged(chunk, learner.name, numbers[-1])
                 learner.observe(numbers[-1])
         if numbers:
-            # The rows with the smallest random keys are a random sample, however the rows are cut into chunks.
-            keys = np.concatenate([self._keys, self._rng.random(chunk.n_rows)])
-            kept = np.sort(np.argsort(keys, kind="stable")[: self._sample_rows])
-            self._keys, self._sample = keys[kept], np.concatenate([self._sample, np.column_stack(numbers)])[kept]
+            self._draw(self._rng.random(chunk.n_rows), np.column_stack(numbers))
 
-    def learned(self, scale: bool, max_categories: int) -> tuple[TableEncoder, list[Message]]:
-        """Return the encoder, and notes for the user."""
+    def join(self, other: EncoderLearner) -> None:
+        """Take in what another learner has seen of further rows of the same table."""
+        for mine, theirs in zip(self._learners, other._learners, strict=True):
+            mine.join(theirs)  # type: ignore[arg-type]
+        self._draw(other._keys, other._sample)
+
+    def _draw(self, keys: Numbers, rows: Numbers) -> None:
+        # The rows with the smallest random keys are a random sample, however the rows are cut into chunks.
+        keys = np.concatenate([self._keys, keys])
+        kept = np.sort(np.argsort(keys, kind="stable")[: self._sample_rows])
+        self._keys, self._sample = keys[kept], np.concatenate([self._sample, rows])[kept]
+
+    def learned(self, scale: bool, max_categories: int, ranks: bool = False) -> tuple[TableEncoder, list[Message]]:
+        """Return the encoder, and notes for the user; ``ranks`` gives them to numbers with heavy tails."""
         columns: list[AnyColumn] = []
         left_out: dict[str, str] = {}
         notes = []
@@ -209,7 +230,7 @@ class EncoderLearner:
             if isinstance(learner, CategoricalLearner):
                 found, note = learner.learned(max_categories)
             elif isinstance(learner, NumericLearner):
-                found = learner.learned(next(samples), scale)
+                found = learner.learned(next(samples), scale, ranks)
             else:
                 found = learner.learned()
             if isinstance(found, str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .messages import Message
 
 LONGEST_QUOTE = 80
@@ -18,6 +20,16 @@ class DataFileError(ValueError):
         text = f"{where}: {reason}" if column is None else f"{where}: column {quoted(column)}: {reason}"
         self.message = Message(text, advice)
         super().__init__(str(self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made again of what they print, and this one of its parts.
+        return _made_again, (self.message,)
+
+
+def _made_again(message: Message) -> DataFileError:
+    error = DataFileError("", "")
+    error.message, error.args = message, (str(message),)
+    return error
 
 
 def quoted(text: str) -> str:

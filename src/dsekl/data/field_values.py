@@ -18,7 +18,10 @@ Column = Numbers | Integers | Times | Sequence[str]
 """A column of some rows: numbers with NaN for missing values, integers to their last digit, times, or the file's
 fields."""
 
-MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+LARGEST = 1e150
+"""Squares of larger numbers overflow."""
+
+MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"})
 """Fields that stand for a missing value, in lower or upper case."""
 
 TRUTHS = {"true": 1.0, "false": 0.0}

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from .errors import DataFileError, quoted
 from .field_values import Column
-from .table import Chunk
-
-NANOSECONDS = 1e9
+from .python_values import Sort, as_exact, as_texts, as_times, is_absent, sort_of
+from .table import Chunk, check_names
 
 
 class Kind(Enum):
@@ -30,46 +29,34 @@ class Kind(Enum):
     DATE = "date"
 
 
+OF_SORT: dict[Sort, Kind] = {"text": Kind.CATEGORY, "number": Kind.NUMBER}
+"""What Python objects of a sort are; those of all others are dates."""
+
+
 class FrameTable:
-    """A frame as a table with named columns and typed values."""
+    """A frame as a table with named columns and typed values; ``names`` are other names for its columns, in order."""
 
     path = "X"
     has_header = True
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
         import narwhals
 
-        self.names: Sequence[str] = list(X.columns)
-        for name in self.names:
-            if not isinstance(name, str):
-                raise DataFileError(
-                    "X", f"has the column name {name!r} of type {type(name).__name__}; make all names texts, e.g. with "
-                    "X.columns = X.columns.map(str)",
-                )  # fmt: skip
-            if self.names.count(name) > 1:
-                raise DataFileError("X", "occurs more than once; rename one of them", name)
+        own = column_names(X)
+        if names is None:
+            _check_names(own)
         self._frame = narwhals.from_native(X, eager_only=True)
+        if names is not None:
+            self._frame = self._frame.rename(dict(zip(own, names, strict=True)))
+        self.names: Sequence[str] = own if names is None else names
         self.n_rows = len(self._frame)
+        self._kinds: dict[str, Kind] = {}
 
     def kind(self, name: str) -> Kind:
-        """Return what a column is, by its type."""
-        import narwhals
-
-        kind = self._frame.schema[name]
-        if kind.is_numeric() or kind == narwhals.Boolean:
-            return Kind.NUMBER
-        if isinstance(kind, narwhals.Datetime | narwhals.Date | narwhals.Duration | narwhals.Time):
-            return Kind.DATE
-        if kind == narwhals.Enum or self._is_ordered(name):
-            return Kind.ORDERED
-        if kind in (narwhals.String, narwhals.Categorical):
-            return Kind.CATEGORY
-        if kind == narwhals.Object:
-            return self._kind_of_objects(name)
-        named = getattr(self._frame[name].to_native(), "dtype", kind)
-        raise DataFileError(
-            "X", f"has the type {named}, which is neither numbers, texts nor dates; convert it, or leave it out", name
-        )
+        """Return what a column is, by its type, or by its values where it holds Python objects."""
+        if name not in self._kinds:
+            self._kinds[name] = self._kind(name)
+        return self._kinds[name]
 
     def is_text(self, name: str) -> bool:
         """Tell whether a column is one of texts by its type, and not of categories."""
@@ -86,26 +73,59 @@ class FrameTable:
         """Return all rows."""
         return Chunk(self.n_rows, self._column, "row {} of X".format)
 
+    def _kind(self, name: str) -> Kind:
+        import narwhals
+
+        series = self._frame[name]
+        kind = series.dtype
+        if kind.is_numeric() or kind == narwhals.Boolean or self._native_kind(name) in "biuf":
+            return Kind.NUMBER
+        if self._is_period(name) or isinstance(
+            kind, narwhals.Datetime | narwhals.Date | narwhals.Duration | narwhals.Time
+        ):
+            return Kind.DATE
+        if kind == narwhals.Enum or self._is_ordered(name):
+            return Kind.ORDERED
+        if kind in (narwhals.String, narwhals.Categorical) or series.null_count() == self.n_rows:
+            return Kind.CATEGORY
+        if kind == narwhals.Object:
+            return self._kind_of_objects(name)
+        raise DataFileError("X", f"has the type {self._type(name)}, {_advice(name)}", name)
+
+    def _type(self, name: str) -> Any:
+        return getattr(self._frame[name].to_native(), "dtype", self._frame.schema[name])
+
+    def _native_kind(self, name: str) -> str:
+        """Return NumPy's letter for the numbers of a type that narwhals does not know: long, or sparse ones."""
+        import narwhals
+
+        kind = getattr(self._type(name), "kind", "") if self._frame.schema[name] == narwhals.Unknown else ""
+        return kind or "-"
+
+    def _is_period(self, name: str) -> bool:
+        return str(self._type(name)).startswith("period[")
+
     def _is_ordered(self, name: str) -> bool:
-        return bool(getattr(getattr(self._frame[name].to_native(), "dtype", None), "ordered", False))
+        return bool(getattr(self._type(name), "ordered", False))
 
     def _kind_of_objects(self, name: str) -> Kind:
-        """Return what Python objects are: all texts, all numbers, or an error that names the first that is other."""
-        found: dict[type, int] = {}
+        """Return what Python objects are: all of one sort, or an error that names the first that is other."""
+        found: dict[Sort, int] = {}
         for i, value in enumerate(self._frame[name].to_list()):
-            if value is None or (isinstance(value, float) and np.isnan(value)):
+            if is_absent(value):
                 continue
-            is_number = isinstance(value, bool | int | float | np.number)
-            kind = str if isinstance(value, str) else float
-            if not (is_number or kind is str):
-                words = f"holds {quoted(str(value))} of type {type(value).__name__}, neither a number nor a text"
-                raise self.chunk().error(i, name, f"{words}; convert the column, or leave it out")
-            found.setdefault(kind, i)
+            sort = sort_of(value)
+            if sort is None:
+                words = f"holds {quoted(str(value))} of type {type(value).__name__}, {_advice(name)}"
+                raise self.chunk().error(i, name, words)
+            found.setdefault(sort, i)
             if len(found) > 1:
-                other = "text" if kind is float else "number"
-                words = f"holds {value!r}, and row {min(found.values())} a {other}"
-                raise self.chunk().error(i, name, f"{words}; make all values numbers or all texts")
-        return Kind.CATEGORY if str in found else Kind.NUMBER
+                first = next(iter(found))
+                words = (
+                    f"holds {quoted(value) if isinstance(value, str) else value!s}, and row {found[first]} a {first}"
+                )
+                raise self.chunk().error(i, name, f"{words}; make all values numbers, all texts or all dates")
+        return OF_SORT.get(next(iter(found)), Kind.DATE) if found else Kind.CATEGORY
 
     def _column(self, name: str) -> Column:
         import narwhals
@@ -113,14 +133,49 @@ class FrameTable:
         series = self._frame[name]
         kind = self.kind(name)
         if kind is Kind.DATE:
-            return _seconds(series)
+            if series.dtype == narwhals.Object:
+                return as_times(series.to_list())
+            return _times(self._starts(name) if self._is_period(name) else series)
         if kind is Kind.NUMBER:
             if series.dtype == narwhals.Object:
-                return np.array([np.nan if v is None else float(v) for v in series.to_list()])
+                return as_exact(series.to_list())
+            if series.dtype == narwhals.Unknown:
+                return np.asarray(series.to_native(), dtype=np.float64)
+            if series.dtype.is_integer():
+                return as_exact(series.to_list()) if series.null_count() else np.asarray(series.to_numpy())
             if series.dtype == narwhals.Boolean or series.null_count():
                 series = series.cast(narwhals.Float64).fill_null(float("nan"))
             return np.asarray(series.to_numpy(), dtype=np.float64)
-        return _texts(series.to_list())
+        return as_texts(series.to_list())
+
+    def _starts(self, name: str) -> Any:
+        """Return the starts of periods."""
+        import narwhals
+
+        return narwhals.from_native(self._frame[name].to_native().dt.to_timestamp(), series_only=True)
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return what the columns of a frame are called; of an Arrow table, ``columns`` are the columns themselves."""
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
+def _check_names(names: Sequence[Any]) -> None:
+    """Raise the error of the first name that is no text, or occurs twice."""
+    for name in names:
+        if not isinstance(name, str):
+            raise DataFileError(
+                "X", f"has the column name {name!r} of type {type(name).__name__}; make all names texts, e.g. with "
+                "X.columns = X.columns.map(str)",
+            )  # fmt: skip
+    check_names("X", names, "occurs more than once")
+
+
+def _advice(name: str) -> str:
+    return (
+        "which is neither numbers, texts nor dates; make one of these of each, e.g. texts with "
+        f"[str(value) for value in X[{name!r}]], or leave the column out"
+    )
 
 
 class ArrayFrame:
@@ -154,7 +209,9 @@ class ArrayFrame:
 
 def _of_array(X: NDArray[Any], places: dict[str, int], name: str) -> Column:
     column = X[:, places[name]]
-    return _texts(column.tolist()) if column.dtype == object else np.asarray(column, dtype=np.float64)
+    if column.dtype == object:
+        return as_texts(column.tolist())
+    return column if column.dtype.kind in "iu" else np.asarray(column, dtype=np.float64)
 
 
 def is_frame(X: object) -> bool:
@@ -167,45 +224,29 @@ def is_frame(X: object) -> bool:
 
 
 def kinds(table: FrameTable | ArrayFrame, categorical: Collection[str] | None) -> dict[str, Kind]:
-    """Return what each column is; those named ``categorical`` are categories, None leaves it to the types."""
+    """Return what each column is; those named ``categorical`` are categories, None leaves it to the types.
+
+    Where none is named, categories and texts are to be read as numbers.
+    """
     found = {name: table.kind(name) for name in table.names}
-    return found if categorical is None else found | dict.fromkeys(categorical, Kind.CATEGORY)
+    if categorical is not None and not categorical:
+        return {name: kind if kind is Kind.DATE else Kind.NUMBER for name, kind in found.items()}
+    return found | dict.fromkeys(categorical or (), Kind.CATEGORY)
 
 
-def _texts(values: Sequence[Any]) -> list[str]:
-    """Return values as texts, "" for missing ones."""
-    texts: dict[Any, str] = {None: ""}
-    for value in values:
-        if value not in texts:
-            texts[value] = "" if _is_absent(value) else _text(value)
-    return [texts[value] for value in values]
-
-
-def _is_absent(value: Any) -> bool:
-    """Tell whether a value is NaN, NaT or pandas' NA, which does not say whether it is itself."""
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True
-
-
-def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _seconds(series: Any) -> NDArray[np.float64]:
-    """Return dates and times as seconds since 1970, in UTC where they have a zone; durations as they are."""
+def _times(series: Any) -> NDArray[Any]:
+    """Return dates and times in microseconds, in UTC where they have a zone; durations from 0."""
     import narwhals
 
+    if isinstance(series.dtype, narwhals.Time):
+        return as_times(series.to_list())
     absent = series.is_null().to_numpy()
     if isinstance(series.dtype, narwhals.Duration):
-        found = series.dt.total_nanoseconds()
-    elif isinstance(series.dtype, narwhals.Time):
-        values = [None if t is None else t.hour * 3600 + t.minute * 60 + t.second for t in series.to_list()]
-        return np.array([np.nan if value is None else float(value) for value in values])
+        found = series.dt.total_microseconds()
     else:
         zone = getattr(series.dtype, "time_zone", None)
-        series = series.cast(narwhals.Datetime("ns", zone))
-        found = series.dt.timestamp("ns")
-    numbers = np.where(absent, np.nan, np.asarray(found.fill_null(0).to_numpy(), dtype=np.float64) / NANOSECONDS)
-    return np.asarray(numbers)
+        found = series.cast(narwhals.Datetime("us", zone)).dt.timestamp("us")
+    numbers = np.asarray(found.fill_null(0).to_numpy(), dtype=np.float64)
+    times = np.rint(numbers).astype(np.int64).view("datetime64[us]")
+    times[absent] = np.datetime64("NaT")
+    return times

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from . import saved_values as saved_value
 from .errors import DataFileError, quoted
 from .messages import Message
 from .table import Table
+
+MOST_COMPARED = 10_000
+"""Names that a name which was not found is compared with; a table may have half a million."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +76,13 @@ def find_column(table: Table, wanted: str) -> str:
     place = int(wanted) if re.fullmatch("-?[0-9]{1,9}", wanted) else 0
     if place and -len(table.names) <= place <= len(table.names):
         return table.names[place - 1 if place > 0 else place]
+    close = get_close_matches(wanted, table.names[:MOST_COMPARED], n=1)
+    near = "".join(f"did you mean {quoted(name)}? " for name in close)
     advice = "" if table.has_header else " (line 1 was read as data; if it is a header, give {header})"
     raise DataFileError(
-        table.path, f"there is no column {quoted(wanted)}; the columns are {_listed(table.names)}", advice=advice
+        table.path,
+        f"there is no column {quoted(wanted)}; {near}the columns are {_listed(table.names)}",
+        advice=advice,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -37,16 +38,27 @@ class ParquetTable:
             self._file = parquet.ParquetFile(path)
             self.names = tuple(self._file.schema_arrow.names)
             n_rows = self._file.metadata.num_rows
+            n_groups = self._file.metadata.num_row_groups
+            self.group_rows = [self._file.metadata.row_group(group).num_rows for group in range(n_groups)]
         if not n_rows or not self.names:
             raise DataFileError(path, "is empty; give a file with a row for each example")
+        self._groups, self._first_row = range(n_groups), 0
         check_columns(path, len(self.names))
         check_names(path, self.names, "occurs more than once")
+
+    def with_groups(self, groups: range, first_row: int) -> ParquetTable:
+        """Return the table of some row groups alone, the first of whose rows has a place in the file."""
+        some = copy.copy(self)
+        some._groups, some._first_row = groups, first_row
+        return some
 
     def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
         """Read all rows; the file's types decide, not ``as_text``."""
         # Without threads of pyarrow's own: it ends the process where there are none to be had.
-        batches = self._file.iter_batches(batch_size=rows_within_bounds(len(self.names)), use_threads=False)
-        first_row = 0
+        batches = self._file.iter_batches(
+            batch_size=rows_within_bounds(len(self.names)), row_groups=list(self._groups), use_threads=False
+        )
+        first_row = self._first_row
         while True:
             with _words(self.path), reading(self.path):
                 batch = next(batches, None)

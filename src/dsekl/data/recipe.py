@@ -7,7 +7,7 @@ nothing but raw rows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,17 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import saved_values as saved_value
-from .delimited import DelimitedTable
-from .encoding import EncoderLearner, TableEncoder, categorical_columns, date_columns
+from .encoding import TableEncoder, categorical_columns, date_columns
 from .errors import DataFileError, quoted
 from .field_values import Column, is_missing, is_truth
+from .large_integers import refuse_merged
 from .layout import Layout, find_column
+from .look_alikes import notes_on_columns
+from .many_files import csv_of
 from .messages import Message
 from .number_spelling import COMMA, POINT
+from .seen_rows import Columns, Seen
 from .sparse_encoding import SparseEncoder, SparseLearner
 from .svmlight import SparseTable
 from .table import Chunk, Features, ProgressHook, SparseChunk, Table, no_progress
 from .target import CLASSIFICATION, REGRESSION, Target, TargetLearner, TaskChoice, takes_classes
+from .target_statistics import n_means_of
 
 VERSION = 1
 SPARSE_TARGET = "label"
@@ -45,6 +49,8 @@ class Options:
     max_categories : categories of a column that have a feature each, the most frequent ones
     day_first : whether 3/4/2024 is in April; None infers it from the column
     seed : chooses the rows of which medians are taken
+    search_from : rows from which on a search for gamma will use or drop what stands beside a column: ranks of numbers
+        with heavy tails, and means of the target; None for no search
     """
 
     target: str | None = None
@@ -56,6 +62,7 @@ class Options:
     max_categories: int = 100
     day_first: bool | None = None
     seed: int = 0
+    search_from: int | None = None
 
 
 class Rows(NamedTuple):
@@ -102,16 +109,24 @@ class Recipe:
             return
         assert self.layout is not None
         needed = [*self.encoder.names, *([self.target.name] if with_target else [])]
-        if isinstance(table, DelimitedTable):
-            table.assume_decimal(self.decimal)
+        if (file := csv_of(table)) is not None:
+            file.assume_decimal(self.decimal)
         found, unused = self.layout.match(table, needed)
         notes += unused
         text = self.encoder.categorical | ({self.target.name} if self.target.classes and with_target else set())
         unknown: Counter[str] = Counter()
-        for raw in progress(table.chunks(frozenset(keep) | {found[name] for name in text}), total):
+        # What nobody needs is not read as numbers either: it may be no number.
+        as_text = frozenset(keep) | {found[name] for name in text} | (set(table.names) - set(found.values()))
+        for raw in progress(table.chunks(as_text), total):
             chunk = replace(raw, column=partial(_renamed, raw, found))
             yield Rows(raw, chunk, self.encoder.encode(chunk, unknown))
         notes += self.encoder.surprises(unknown)
+
+    def with_room(self) -> Recipe:
+        """Return the recipe with room for means of the target, for categories of many levels."""
+        if isinstance(self.encoder, SparseEncoder):
+            return self
+        return replace(self, encoder=self.encoder.with_room(n_means_of(len(self.target.classes))))
 
     def y(self, chunk: Chunk | SparseChunk) -> NDArray[Any]:
         """Return the targets of rows: codes of the classes, or numbers."""
@@ -207,15 +222,31 @@ class Recipe:
 
 def learn(
     table: Table | SparseTable, options: Options, progress: ProgressHook = no_progress,
-    choose: TaskChoice = takes_classes,
+    choose: TaskChoice = takes_classes, look: Callable[[Columns], Seen] | None = None,
 ) -> Recipe:  # fmt: skip
-    """Read the training file once and return the recipe; ``choose`` tells what few integers as a target are."""
+    """Read the training file once and return the recipe; ``choose`` tells what few integers as a target are.
+
+    ``look`` sees all rows; None reads them here.
+    """
     if isinstance(table, SparseTable):
         return _learn_sparse(table, options, progress, choose)
-    return _learn_table(table, options, progress, choose)
+    columns, notes = columns_of(table, options)
+    seen = columns.seen(table, progress=progress) if look is None else look(columns)
+    n_rows = sum(seen.lengths)
+    searched = options.search_from is not None and n_rows >= options.search_from
+    encoder, more = seen.encoder.learned(options.scale, options.max_categories, searched)
+    notes = [*_notes_on_csv(table), *notes, *more]
+    if not encoder.columns:
+        reasons = "; ".join(note.text for note in notes[:10])
+        raise DataFileError(table.path, f"no column is left to learn from beside {quoted(columns.target)}; {reasons}")
+    layout = Layout(list(table.names), table.has_header, columns.target)
+    file = csv_of(table)
+    decimal = POINT if file is None else file.decimal
+    return Recipe(encoder, seen.targets.learned(table.path, choose), layout, n_rows, notes, decimal)
 
 
-def _learn_table(table: Table, options: Options, progress: ProgressHook, choose: TaskChoice) -> Recipe:
+def columns_of(table: Table, options: Options) -> tuple[Columns, list[Message]]:
+    """Return what the first rows of a table and the user's options decide, and notes for the user."""
     wanted = options.target or ("y" if table.names[-1] == "y" and not table.has_header else None)
     if wanted is None:
         raise DataFileError(
@@ -229,38 +260,33 @@ def _learn_table(table: Table, options: Options, progress: ProgressHook, choose:
     if first is None:
         raise DataFileError(table.path, "has no rows")
     forced = {find_column(table, name) for name in (*options.categorical, *options.numeric)}
-    dates, date_notes = date_columns(first, [name for name in names if name not in forced], options.day_first)
+    dates, notes = date_columns(first, [name for name in names if name not in forced], options.day_first)
     categorical = categorical_columns(first, names) - dates.keys()
     categorical |= {find_column(table, name) for name in options.categorical} & set(names)
     categorical -= {find_column(table, name) for name in options.numeric}
-    target_is_text = bool(categorical_columns(first, [target])) or _is_truth(first, target)
+    numeric = [name for name in names if name not in categorical and name not in dates]
+    for name in numeric:
+        refuse_merged(first, name)
+    unsure = [name for name in names if name not in forced]
+    notes += notes_on_columns(
+        first, [name for name in unsure if name in categorical], [name for name in unsure if name in numeric]
+    )
+    is_text = bool(categorical_columns(first, [target])) or _is_truth(first, target)
     if options.task == CLASSIFICATION:
-        target_is_text = target_is_text or not _is_numeric(first, target)
-    learner = EncoderLearner(names, categorical, np.random.default_rng(options.seed), dates)
-    targets = TargetLearner(target, options.task, target_is_text and options.task != REGRESSION)
-    n_rows = 0
-    for chunk in progress(table.chunks(categorical | dates.keys() | {target}), None):
-        learner.observe(chunk)
-        targets.observe(chunk)
-        n_rows += chunk.n_rows
-    encoder, notes = learner.learned(options.scale, options.max_categories)
-    notes = [*_notes_on_csv(table), *date_notes, *notes]
-    if not encoder.columns:
-        reasons = "; ".join(note.text for note in notes[:10])
-        raise DataFileError(table.path, f"no column is left to learn from beside {quoted(target)}; {reasons}")
-    layout = Layout(list(table.names), table.has_header, target)
-    decimal = table.decimal if isinstance(table, DelimitedTable) else POINT
-    return Recipe(encoder, targets.learned(table.path, choose), layout, n_rows, notes, decimal)
+        is_text = is_text or not _is_numeric(first, target)
+    is_text = is_text and options.task != REGRESSION
+    return Columns(names, categorical, dates, target, is_text, options.task, options.seed), notes
 
 
 def _notes_on_csv(table: Table) -> list[Message]:
     """Return what was inferred of how a file is written, where it might have been otherwise."""
-    notes = []
-    if isinstance(table, DelimitedTable) and table.doubts_header:
-        notes.append(Message(f"{table.path}: line 1 is read as data, not as a header", "; override with {header}"))
-    if isinstance(table, DelimitedTable) and (table.decimal == COMMA or table.doubts_decimal):
-        reading = "decimals: 1,500 is one and a half" if table.decimal == COMMA else "thousands: 1,500 is 1500"
-        notes.append(Message(f"{table.path}: commas in numbers are read as {reading}", "; override with {decimal}"))
+    notes: list[Message] = []
+    file = csv_of(table)
+    if file is not None and file.doubts_header:
+        notes.append(Message(f"{file.path}: line 1 is read as data, not as a header", "; override with {header}"))
+    if file is not None and (file.decimal == COMMA or file.doubts_decimal):
+        reading = "decimals: 1,500 is one and a half" if file.decimal == COMMA else "thousands: 1,500 is 1500"
+        notes.append(Message(f"{file.path}: commas in numbers are read as {reading}", "; override with {decimal}"))
     return notes
 
 

@@ -9,6 +9,8 @@ import math
 from collections.abc import Set
 from typing import Any
 
+from .field_values import LARGEST
+
 
 def entries(value: object, place: str, names: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
     """Return an object that has just these names, and perhaps some of the ``optional``."""
@@ -33,9 +35,11 @@ def text(value: object, place: str) -> str:
     return value
 
 
-def texts(value: object, place: str) -> list[str]:
+def texts(value: object, place: str, fewest: int = 0) -> list[str]:
     """Return a list of texts, no two of them equal."""
     found = [text(item, place) for item in items(value, place)]
+    if len(found) < fewest:
+        raise ValueError(f"{place} has {len(found)} entries, fewer than {fewest}")
     if len(set(found)) < len(found):
         raise ValueError(f"{place} has an entry twice")
     return found
@@ -55,14 +59,14 @@ def integer(value: object, place: str, least: int, most: int) -> int:
     return value
 
 
-def number(value: object, place: str, positive: bool = False) -> float:
-    """Return a finite number, or a positive one."""
+def number(value: object, place: str, positive: bool = False, most: float = LARGEST) -> float:
+    """Return a number that is no further from 0 than ``most``; a positive one if need be."""
     if type(value) not in (int, float) or not isinstance(value, int | float):
         raise ValueError(f"{place} is no number")
     try:
         found = float(value)
     except OverflowError:
         found = math.inf
-    if not math.isfinite(found) or (positive and found <= 0):
-        raise ValueError(f"{place} is no {'positive' if positive else 'finite'} number")
+    if not abs(found) <= most or (positive and found <= 0):
+        raise ValueError(f"{place} is no {'positive ' if positive else ''}number up to {most:g}")
     return found

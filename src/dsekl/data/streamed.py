@@ -11,14 +11,14 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .compression import opened
+from .compression import opened, reading
 from .errors import DataFileError, quoted
-from .field_values import is_missing, is_number
+from .field_values import is_missing, is_number, is_padded, number_as_text, number_label
 from .lines import LONGEST_LINE
 from .table import check_names
 
@@ -30,24 +30,40 @@ Value = float | str | None
 
 @dataclass(frozen=True)
 class StreamedRow:
-    """A row with its place; ``error`` instead of values where its line is broken."""
+    """A row with its place; ``error`` instead of values where its line is broken.
+
+    ``written`` is the target as it stands in the line: a label has digits that a number would lose.
+    """
 
     where: str
     values: Mapping[str, Value]
+    written: str | int | float | None = None
     error: DataFileError | None = None
+
+
+def label_of(written: str | int | float) -> str:
+    """Return the class that a target stands for: 3 and 3.0 are one, integers keep their digits, and 007 its zeros."""
+    if isinstance(written, str):
+        return number_label(written) if is_number(written) and not is_padded(written) else written
+    return str(int(written)) if isinstance(written, int) else number_as_text(written)
 
 
 @contextmanager
 def opened_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, or standard input for "-"."""
+    """Open a file, or standard input for "-". What goes wrong within the block is not blamed on the file."""
     if str(path) == STANDARD_INPUT:
         yield sys.stdin.buffer
-    else:
-        with opened(path) as stream:
-            yield stream
+        return
+    with ExitStack() as opening:
+        stream = opening.enter_context(opened(path))
+        held = opening.pop_all()
+    try:
+        yield stream
+    finally:
+        held.close()
 
 
-def streamed_rows(path: Path, stream: IO[bytes], delimiter: str = ",") -> Iterator[StreamedRow]:
+def streamed_rows(path: Path, stream: IO[bytes], target: str, delimiter: str = ",") -> Iterator[StreamedRow]:
     """Yield the rows of a stream; the first line tells whether they are JSON."""
     lines = _lines(path, stream)
     first = next(((number, line) for number, line in lines if not isinstance(line, str) or line.strip()), None)
@@ -56,26 +72,33 @@ def streamed_rows(path: Path, stream: IO[bytes], delimiter: str = ",") -> Iterat
     if isinstance(first[1], DataFileError):
         raise first[1]
     if first[1].lstrip().startswith(BRACE):
-        yield _json_row(path, first[0], first[1])
+        yield _json_row(path, first[0], first[1], target)
         for number, line in lines:
             if isinstance(line, DataFileError):
-                yield StreamedRow(f"{path}:{number}", {}, line)
+                yield StreamedRow(f"{path}:{number}", {}, error=line)
             elif line.strip():
-                yield _json_row(path, number, line)
+                yield _json_row(path, number, line, target)
         return
-    names = [name.strip() for name in next(csv.reader([first[1]], delimiter=delimiter))]
+    try:
+        names = [name.strip() for name in next(csv.reader([first[1]], delimiter=delimiter))]
+    except csv.Error as error:
+        raise DataFileError(f"{path}:{first[0]}", f"is not well-formed csv ({error})") from error
     check_names(f"{path}:{first[0]}", names, "occurs in the header more than once")
     for number, line in lines:
         if isinstance(line, DataFileError):
-            yield StreamedRow(f"{path}:{number}", {}, line)
+            yield StreamedRow(f"{path}:{number}", {}, error=line)
         elif line.strip():
-            yield _csv_row(path, number, line, names, delimiter)
+            yield _csv_row(path, number, line, names, target, delimiter)
+
+
+def _broken(where: str, reason: str, column: str | None = None) -> StreamedRow:
+    return StreamedRow(where, {}, error=DataFileError(where, reason, column))
 
 
 def _lines(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, str | DataFileError]]:
     """Yield lines with their numbers; what is no line of text is the error of its line."""
     number = 0
-    while raw := stream.readline(LONGEST_LINE):
+    while raw := _next_line(path, stream):
         number += 1
         if len(raw) >= LONGEST_LINE:
             raise DataFileError(f"{path}:{number}", f"the line is longer than {LONGEST_LINE:,} bytes")
@@ -90,16 +113,23 @@ def _lines(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, str | DataFileE
             yield number, text
 
 
-def _csv_row(path: Path, number: int, line: str, names: list[str], delimiter: str) -> StreamedRow:
+def _next_line(path: Path, stream: IO[bytes]) -> bytes:
+    with reading(path):
+        return stream.readline(LONGEST_LINE)
+
+
+def _csv_row(path: Path, number: int, line: str, names: list[str], target: str, delimiter: str) -> StreamedRow:
     where = f"{path}:{number}"
     try:
         fields = next(csv.reader(io.StringIO(line), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        return StreamedRow(where, {}, DataFileError(where, f"is not well-formed csv ({error})"))
+        return _broken(where, f"is not well-formed csv ({error})")
     if len(fields) != len(names):
         count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-        return StreamedRow(where, {}, DataFileError(where, f"has {count}, not {len(names)}"))
-    return StreamedRow(where, {name: _value(field) for name, field in zip(names, fields, strict=True)})
+        return _broken(where, f"has {count}, not {len(names)}")
+    values = {name: _value(field) for name, field in zip(names, fields, strict=True)}
+    written = None if values.get(target) is None else fields[names.index(target)].strip()
+    return StreamedRow(where, values, written)
 
 
 def _value(field: str) -> Value:
@@ -109,19 +139,20 @@ def _value(field: str) -> Value:
     return float(text) if is_number(text) else text
 
 
-def _json_row(path: Path, number: int, line: str) -> StreamedRow:
+def _json_row(path: Path, number: int, line: str, target: str) -> StreamedRow:
     where = f"{path}:{number}"
     try:
         found: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return StreamedRow(where, {}, DataFileError(where, f"is no JSON ({error})"))
+        return _broken(where, f"is no JSON ({error})")
     if not isinstance(found, dict):
-        return StreamedRow(where, {}, DataFileError(where, f"is {quoted(line.strip())}, no object with named values"))
+        return _broken(where, f"is {quoted(line.strip())}, no object with named values")
     for name, value in found.items():
         if not (value is None or isinstance(value, bool | int | float | str)):
-            return StreamedRow(where, {}, DataFileError(where, "is a list or an object; give a number or a text", name))
+            return _broken(where, "is a list or an object; give a number or a text", name)
     values = {name: value if isinstance(value, str) else _number(value) for name, value in found.items()}
-    return StreamedRow(where, values)
+    written = found.get(target)
+    return StreamedRow(where, values, written if written == written else None)  # NaN is missing
 
 
 def _number(value: float | None) -> float | None:

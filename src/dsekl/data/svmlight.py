@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .column_encodings import LARGEST
 from .errors import DataFileError, quoted
+from .field_values import LARGEST
 from .lines import byte_lines, some_lines
 from .table import SparseChunk
 

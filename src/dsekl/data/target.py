@@ -112,9 +112,23 @@ class TargetLearner:
         """Take in more rows."""
         self._decimal = chunk.decimal
         if not self._is_text:
-            _present_numbers(chunk, self._name)
+            self._check_numbers(chunk)
         if len(self._fields) <= MOST_CLASSES:
             self._fields.update(_present_text(chunk, self._name))
+
+    def join(self, other: TargetLearner) -> None:
+        """Take in what another learner has seen of further rows."""
+        self._fields |= other._fields
+        self._is_text |= other._is_text
+
+    def _check_numbers(self, chunk: Chunk | SparseChunk) -> None:
+        """Check that labels are numbers; where the task is known to be classification, they may as well be texts."""
+        try:
+            _present_numbers(chunk, self._name)
+        except DataFileError:
+            if self._task != CLASSIFICATION or isinstance(chunk, SparseChunk):
+                raise
+            self._is_text = True
 
     def learned(self, where: object, choose: TaskChoice = takes_classes) -> Target:
         """Return the target of the table at ``where``; of more than two integers, ``choose`` tells what they are."""
@@ -162,7 +176,8 @@ def _present_text(chunk: Chunk | SparseChunk, name: str) -> list[str]:
 
 def _present_numbers(chunk: Chunk | SparseChunk, name: str) -> Numbers:
     def error_for(i: int, field: str) -> DataFileError:
-        return DataFileError(chunk.where(i), f"{quoted(field.strip())} is not a number", name)
+        words = f"{quoted(field.strip())} is not a number, as the targets of the first rows are; correct it"
+        return DataFileError(chunk.where(i), words, name, "; labels of both kinds need {task} as classification")
 
     values = as_numbers(_column(chunk, name), error_for, chunk.decimal)
     if not np.isfinite(values).all():

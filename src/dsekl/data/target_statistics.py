@@ -1,13 +1,14 @@
 """What the targets of the training rows say of each category: their mean, drawn towards the mean of all.
 
 A training row must not see its own target in it. So the rows are cut into parts, and each gets the means of the others;
-new rows get the means of all.
+new rows get the means of all, and so do rows without weight. Where some rows judge a model, the others must not see
+their targets either: to them the means are made as if these rows had no weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,10 @@ class Statistic:
     levels: Sequence[str]
     means: Sequence[Sequence[float]]
     of_all: Sequence[float]
+
+    @property
+    def n_means(self) -> int:
+        return len(self.of_all)
 
     def of(self, texts: Sequence[str | None]) -> Numbers:
         """Return the means of rows, (n_rows, n_means)."""
@@ -65,30 +70,105 @@ class Statistic:
         return cls(levels, means, of_all)
 
 
-def statistic(
-    texts: Sequence[str | None], targets: Numbers, weights: Numbers, rng: np.random.Generator
-) -> tuple[Statistic, Numbers] | None:
-    """Return the statistic of a column and its values for the training rows; None for a column of few categories.
+@dataclass
+class LevelBook:
+    """Stands in for a statistic until the targets are known: the number of each level, as rows stream by, for its mean.
 
-    ``targets`` is (n_rows, n_means).
+    Missing values have the number -1.
     """
-    levels = sorted({text for text in texts if text is not None})
-    if len(levels) <= FEW_LEVELS:
-        return None
-    places: dict[str | None, int] = {level: place for place, level in enumerate(levels)}
-    of_row = np.array([places.get(text, len(levels)) for text in texts], dtype=np.intp)
-    n, part = len(of_row), np.empty(len(of_row), dtype=np.intp)
-    part[rng.permutation(n)] = np.arange(n) % PARTS
-    counts, sums = _sums(of_row, weights, targets, len(levels) + 1)
-    means, of_all = _means(counts, sums)
-    values = np.empty_like(targets)
-    for number in range(PARTS):
-        rows = np.flatnonzero(part == number)
-        own_counts, own_sums = _sums(of_row[rows], weights[rows], targets[rows], len(levels) + 1)
-        others, of_others = _means(counts - own_counts, sums - own_sums)
-        others[-1] = of_others
-        values[rows] = others[of_row[rows]]
-    return Statistic(levels, means[:-1].tolist(), of_all.tolist()), values
+
+    n_means: int
+    numbers: dict[str | None, int] = field(default_factory=lambda: {None: -1})
+
+    def of(self, texts: Sequence[str | None]) -> Numbers:
+        """Return the number of the level of each row, and room for further means, (n_rows, n_means)."""
+        numbers = self.numbers
+        found = np.zeros((len(texts), self.n_means))
+        found[:, 0] = [numbers.setdefault(text, len(numbers) - 1) for text in texts]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Raise an error: there is nothing to save yet."""
+        raise TypeError("a statistic is saved when the targets are known")
+
+
+@dataclass(frozen=True)
+class LevelColumn:
+    """The levels of a column, which of them each training row has (as many as there are: none), and its features."""
+
+    levels: Sequence[str]
+    of_row: NDArray[np.intp]
+    features: slice
+
+    @staticmethod
+    def read(book: LevelBook, encoded: Numbers, features: slice) -> LevelColumn:
+        """Return what a book has written into encoded rows; levels in their order, whatever that of the rows is."""
+        levels = [level for level in book.numbers if level is not None]
+        order = sorted(range(len(levels)), key=levels.__getitem__)
+        place = np.empty(len(levels) + 1, dtype=np.intp)
+        place[order], place[-1] = np.arange(len(levels)), len(levels)
+        return LevelColumn([levels[k] for k in order], place[encoded[:, features.start].astype(np.intp)], features)
+
+
+@dataclass(frozen=True)
+class TargetMeans:
+    """The means of the targets in each level of some columns; each row has those of the other parts' rows.
+
+    ``sums`` has for each column, part and level the weight, and the weighted sum of each target.
+    """
+
+    columns: Sequence[LevelColumn]
+    targets: Numbers
+    weights: Numbers
+    part: NDArray[np.intp]
+    sums: Sequence[Numbers]
+
+    @staticmethod
+    def of(columns: Sequence[LevelColumn], targets: Numbers, weights: Numbers, rng: np.random.Generator) -> TargetMeans:
+        """Return the means of training rows; ``targets`` is (n_rows, n_means)."""
+        part = np.empty(len(targets), dtype=np.intp)
+        part[rng.permutation(len(targets))] = np.arange(len(targets)) % PARTS
+        made = TargetMeans(columns, targets, weights, part, [])
+        return replace(made, sums=made._sums(np.arange(len(targets))))
+
+    def without(self, hidden: NDArray[np.intp]) -> TargetMeans:
+        """Return the means as if some rows had no weight."""
+        weights = self.weights.copy()
+        weights[hidden] = 0.0
+        theirs = self._sums(hidden)
+        return replace(self, weights=weights, sums=[all_ - own for all_, own in zip(self.sums, theirs, strict=True)])
+
+    def write(self, encoded: Numbers, rows: NDArray[np.intp]) -> None:
+        """Write the means of training rows into their features; ``encoded`` has these rows alone."""
+        part = np.where(self.weights[rows] > 0, self.part[rows], PARTS)
+        for column, sums in zip(self.columns, self.sums, strict=True):
+            total = sums.sum(axis=0)
+            each = np.stack([*(_means(total - own) for own in sums), _means(total)])
+            encoded[:, column.features] = each[part, column.of_row[rows]]
+
+    def statistics(self) -> list[Statistic]:
+        """Return what new rows get, for each column."""
+        found = []
+        for column, sums in zip(self.columns, self.sums, strict=True):
+            means = _means(sums.sum(axis=0))
+            found.append(Statistic(column.levels, means[:-1].tolist(), means[-1].tolist()))
+        return found
+
+    def _sums(self, rows: NDArray[np.intp]) -> list[Numbers]:
+        weighted = np.column_stack([self.weights[rows], self.weights[rows, None] * self.targets[rows]])
+        found = []
+        for column in self.columns:
+            n = len(column.levels) + 1
+            cell = self.part[rows] * n + column.of_row[rows]
+            summed = [np.bincount(cell, values, PARTS * n) for values in weighted.T]
+            found.append(np.asarray(np.stack(summed, axis=-1).reshape(PARTS, n, -1), dtype=np.float64))
+        return found
+
+
+def n_means_of(classes: int) -> int:
+    """Return how many means there are for so many classes, or for one column of numbers (0 classes)."""
+    means = 1 if classes in (0, 2) else classes
+    return means if means <= MOST_MEANS else 0
 
 
 def means_of(targets: NDArray[Any], is_classes: bool) -> Numbers | None:
@@ -104,12 +184,10 @@ def means_of(targets: NDArray[Any], is_classes: bool) -> Numbers | None:
     return found if found.shape[1] <= MOST_MEANS else None
 
 
-def _sums(of_row: NDArray[np.intp], weights: Numbers, targets: Numbers, n: int) -> tuple[Numbers, Numbers]:
-    counts = np.asarray(np.bincount(of_row, weights, n), dtype=np.float64)
-    return counts, np.column_stack([np.bincount(of_row, weights * column, n) for column in targets.T])
-
-
-def _means(counts: Numbers, sums: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the mean of each category and of all."""
-    of_all = sums.sum(axis=0) / max(counts.sum(), np.finfo(np.float64).tiny)
-    return (sums + PRIOR_ROWS * of_all) / (counts + PRIOR_ROWS)[:, None], of_all
+def _means(sums: Numbers) -> Numbers:
+    """Return the mean of each level, drawn towards that of all, which is the last: rows without a level have it."""
+    counts, of_targets = sums[:, 0], sums[:, 1:]
+    of_all = of_targets.sum(axis=0) / max(counts.sum(), np.finfo(np.float64).tiny)
+    means = (of_targets + PRIOR_ROWS * of_all) / (counts + PRIOR_ROWS)[:, None]
+    means[-1] = of_all
+    return np.asarray(means)

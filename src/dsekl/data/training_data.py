@@ -27,9 +27,13 @@ def load_training(
     if not path.is_dir():
         table = open_table(path, header, delimiter, decimal)
         recipe = learn(table, options, progress, choose)
+        if options.search_from is not None and recipe.n_rows >= options.search_from:
+            recipe = recipe.with_room()
         return recipe, *recipe.load(table, progress)
     recipe, X, y = read_folder(path)
-    changed = replace(options, target=None if options.target == recipe.target.name else options.target, seed=0)
+    changed = replace(
+        options, target=None if options.target == recipe.target.name else options.target, seed=0, search_from=None
+    )
     if changed.task == recipe.target.task:
         changed = replace(changed, task=None)
     if changed != Options():

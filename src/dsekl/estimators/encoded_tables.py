@@ -1,14 +1,14 @@
-"""Frames, and arrays with missing values, as the numbers that a kernel takes: the same encoder as on the command line.
+"""The encoder of an estimator: rows to predict, and the encoder in files of Python and of the command line.
 
-What needs no encoding, numbers without gaps, is left to scikit-learn's own checks, frame or array.
+How it is learned is in ``seen_tables``.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,92 +17,24 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from dsekl.data import saved_values as saved_value
-from dsekl.data.column_encodings import NumericColumn
+from dsekl.data.column_encodings import CategoricalColumn, NumericColumn, OrderedColumn
 from dsekl.data.date_columns import DateColumn
-from dsekl.data.encoding import MOST_LOOKED_AT, EncoderLearner, TableEncoder, date_columns
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.errors import DataFileError
-from dsekl.data.frames import ArrayFrame, FrameTable, Kind, is_frame, kinds
+from dsekl.data.frames import ArrayFrame, FrameTable, column_names, is_frame
 from dsekl.data.layout import Layout
-from dsekl.data.number_spelling import mark_of
 from dsekl.data.recipe import Recipe
 from dsekl.data.target import Target
-from dsekl.data.target_statistics import means_of
-from dsekl.metric import FEWEST_ROWS
-from dsekl.rows import mapping_of
-
-FROM_TYPES = "from_dtype"
-
-MOST_CATEGORIES = 100
-"""Categories of a column that have a feature each; all others share one."""
 
 Table = FrameTable | ArrayFrame
 
+PYTHON_NAMES = {
+    "categorical": "categorical_features=[...]",
+    "day_first": "pandas.to_datetime(..., dayfirst=...)",
+}
 
-def learned(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
-    """Return training rows as numbers and give the estimator their encoder; None where X needs none."""
-    for name in ("encoder_", "feature_names_in_"):
-        vars(estimator).pop(name, None)
-    if estimator.strict:
-        return None
-    plain = isinstance(estimator.categorical_features, str) and not is_frame(X) and not _may_have_gaps(X)
-    table = None if plain else _table(X)
-    if table is None:
-        return None
-    categorical = _categorical(estimator.categorical_features, table.names)
-    found = kinds(table, categorical)
-    chunk = table.chunk()
-    if all(kind is Kind.NUMBER for kind in found.values()) and not _has_gaps(table):
-        return None
-    if table.n_rows < 2:
-        raise ValueError(f"X has {table.n_rows} rows; give at least two")
-    of_kind = {kind: [name for name in table.names if found[name] is kind] for kind in Kind}
-    levels = {name: table.levels(name) for name in of_kind[Kind.ORDERED]}
-    spelled = _dates_in_texts(table, [name for name in of_kind[Kind.CATEGORY] if name not in (categorical or ())])
-    dates = spelled | dict.fromkeys(of_kind[Kind.DATE], False)
-    categories = [name for name in of_kind[Kind.CATEGORY] if name not in dates]
-    learner = EncoderLearner(table.names, categories, np.random.default_rng(0), dates, levels)
-    learner.observe(chunk)
-    encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES)
-    if not encoder.columns:
-        raise ValueError(f"X has no column to learn from: {_listed(encoder.left_out)}")
-    surprising = {name: why for name, why in encoder.left_out.items() if "constant" not in why}
-    if surprising:
-        warnings.warn(f"left out of X: {_listed(surprising)}", UserWarning, stacklevel=4)
-    attach(estimator, encoder, table.names if table.has_header else None)
-    return encoder.encode(chunk)
-
-
-def with_statistics(
-    estimator: BaseEstimator, X: Any, known: NDArray[np.float64], targets: NDArray[Any], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return encoded training rows with statistics of their targets, for the search for gamma to use or to drop."""
-    means = means_of(targets, estimator._decides)
-    table = _table(X)
-    if means is None or table is None or not estimator._learns_gamma or len(known) < FEWEST_ROWS:
-        return known
-    seed = estimator.random_state if isinstance(estimator.random_state, int | np.integer) else 0
-    rng = np.random.default_rng([int(seed), 19])
-    estimator.encoder_, known = estimator.encoder_.with_statistics(table.chunk(), known, means, weights, rng)
-    return known
-
-
-def _dates_in_texts(table: Table, names: Sequence[str]) -> dict[str, bool]:
-    """Return columns of texts that are dates, and whether their day comes first; warn of those that are numbers."""
-    texts, chunk = [name for name in names if table.is_text(name)], table.chunk()
-    dates, notes = date_columns(chunk, texts)
-    for note in notes:
-        warnings.warn(f"{note.text}; give dates as dates, e.g. with pandas.to_datetime", UserWarning, stacklevel=5)
-    for name in texts:
-        fields = [field for field in islice(dict.fromkeys(chunk.column(name)), MOST_LOOKED_AT) if field]
-        commas = [field for field in fields if mark_of(field) is not None]
-        if 2 * len(commas) > len(fields):
-            warnings.warn(
-                f"column {name!r} has numbers as texts, such as {commas[0]!r}, and is taken for categories; make "
-                "numbers of them, e.g. with decimal=',' or thousands=',' of pandas.read_csv",
-                UserWarning,
-                stacklevel=5,
-            )
-    return dates
+FEWEST_STRANGERS = 10
+"""Rows from which on it is told that a column has unknown categories alone."""
 
 
 def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
@@ -113,7 +45,7 @@ def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
     names = _names_in(estimator)
     table: Table
     if is_frame(X):
-        table = FrameTable(X)
+        table = FrameTable(X, None if "feature_names_in_" in vars(estimator) else _by_place(estimator, X, names))
         absent = [name for name in encoder.names if name not in table.names]
         if absent:
             raise ValueError(
@@ -121,6 +53,7 @@ def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
             )
     else:
         values = np.asarray(X.toarray() if sparse.issparse(X) else X)
+        values = values.astype(object) if values.dtype.kind == "U" else values
         if values.ndim != 2 or values.shape[1] != len(names):
             raise ValueError(
                 f"X has shape {values.shape}, but {type(estimator).__name__} is expecting {len(names)} features as "
@@ -130,11 +63,56 @@ def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
     if table.n_rows == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     unknown: Counter[str] = Counter()
-    found = encoder.encode(table.chunk(), unknown)
+    with python_names():
+        found = encoder.encode(table.chunk(), unknown)
+    _tell_of_strangers(encoder, table, unknown)
     numbers = {column.name for column in encoder.columns if isinstance(column, NumericColumn | DateColumn)}
     for note in encoder.surprises({name: count for name, count in unknown.items() if name in numbers}):
         warnings.warn(str(note), UserWarning, stacklevel=4)
     return found
+
+
+@contextmanager
+def python_names() -> Iterator[None]:
+    """Put what a user of estimators can do where an error of ``data`` names its own parameters."""
+    try:
+        yield
+    except DataFileError as error:
+        error.args = (error.message.with_names(PYTHON_NAMES),)
+        raise
+
+
+def _by_place(estimator: BaseEstimator, X: Any, names: Sequence[str]) -> Sequence[str]:
+    """Return the names of the columns of a frame by their places, for an estimator that was fitted on an array."""
+    own = column_names(X)
+    if len(own) != len(names):
+        raise ValueError(
+            f"X has {len(own)} columns, but {type(estimator).__name__} is expecting {len(names)} features as input, as "
+            "the array had that it was fitted on"
+        )
+    warnings.warn(
+        f"X has feature names, but {type(estimator).__name__} was fitted without feature names: columns are taken by "
+        "their places",
+        UserWarning,
+        stacklevel=5,
+    )
+    return names
+
+
+def _tell_of_strangers(encoder: TableEncoder, table: Table, unknown: Counter[str]) -> None:
+    """Warn of a column of categories that are all unknown, as those of another spelling are."""
+    if table.n_rows < FEWEST_STRANGERS:
+        return
+    for column in encoder.columns:
+        if isinstance(column, CategoricalColumn | OrderedColumn) and unknown[column.name] == table.n_rows:
+            first = table.chunk().text(column.name)[0]
+            levels = column.categories if isinstance(column, CategoricalColumn) else column.levels
+            warnings.warn(
+                f"column {column.name!r} of X has none of the categories that training rows had: {first!r} is not "
+                f"among {list(levels)!r:.100}",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def to_dict(estimator: BaseEstimator) -> dict[str, Any]:
@@ -215,82 +193,3 @@ def attach(estimator: BaseEstimator, encoder: TableEncoder, names: Sequence[str]
 def _names_in(estimator: BaseEstimator) -> Sequence[str]:
     names = vars(estimator).get("feature_names_in_")
     return [f"x{place}" for place in range(estimator.n_features_in_)] if names is None else list(names)
-
-
-def _table(X: Any) -> Table | None:
-    """Return X as a table that may need an encoder, None where it cannot."""
-    if is_frame(X):
-        if getattr(getattr(X, "columns", None), "nlevels", 1) > 1:
-            raise ValueError(
-                "X has columns of several levels (a MultiIndex); make texts of them, e.g. with "
-                "X.columns = ['_'.join(map(str, names)) for names in X.columns]"
-            )
-        if not all(isinstance(name, str) for name in X.columns) and _is_plain(X):
-            return None
-        return FrameTable(X)
-    if isinstance(X, list | tuple):
-        try:
-            X = np.asarray(X)
-        except ValueError:
-            return None
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[0] and X.shape[1] and X.dtype.kind in "biufO":
-        return ArrayFrame(X)
-    return None
-
-
-def _may_have_gaps(X: Any) -> bool:
-    """Tell whether something that is no frame may have missing values; large mapped files have none."""
-    if not isinstance(X, np.ndarray | list | tuple) or (isinstance(X, np.ndarray) and mapping_of(X) is not None):
-        return False
-    try:
-        values = np.asarray(X)
-        if values.dtype.kind == "c":  # which is for the checks of numbers to refuse
-            return False
-        values = values if values.dtype.kind == "f" else values.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return False  # scikit-learn has words for it
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
-
-
-def _is_plain(X: Any) -> bool:
-    """Tell whether a frame is one of numbers without gaps, whatever its columns are called."""
-    values = X.to_numpy()
-    return values.dtype.kind in "biuf" and not np.isnan(values.astype(np.float64)).any()
-
-
-def _has_gaps(table: Table) -> bool:
-    chunk = table.chunk()
-    try:
-        return any(np.isnan(chunk.numbers(name)).any() for name in table.names)
-    except DataFileError:
-        return False  # texts in an array of objects: scikit-learn has words for it
-
-
-def _categorical(given: Any, names: Sequence[str]) -> list[str] | None:
-    """Return the names of the columns that are given as categories; None leaves it to the types."""
-    if isinstance(given, str) and given == FROM_TYPES:
-        return None
-    if given is None:
-        return []
-    listed = np.asarray(given)
-    if listed.dtype == bool:
-        if listed.shape != (len(names),):
-            raise ValueError(f"categorical_features has shape {listed.shape}, and X has {len(names)} columns")
-        return [name for name, chosen in zip(names, listed, strict=True) if chosen]
-    found = []
-    for entry in listed.tolist():
-        if isinstance(entry, str) and entry in names:
-            found.append(entry)
-        elif isinstance(entry, int) and -len(names) <= entry < len(names):
-            found.append(names[entry])
-        else:
-            raise ValueError(
-                f"categorical_features={given!r} names {entry!r}, which is no column of X; give names, places from 0 "
-                f"to {len(names) - 1}, or 'from_dtype'"
-            )
-    return found
-
-
-def _listed(left_out: dict[str, str]) -> str:
-    return "; ".join(f"column {name!r}, since {why}" for name, why in left_out.items())

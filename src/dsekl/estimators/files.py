@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from dsekl import kernels, persistence
 from dsekl.calibration import natural
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.recipe import Recipe
+from dsekl.data.sparse_encoding import SparseEncoder
 from dsekl.kernels import Kernel, KernelLike, VectorKernel
 from dsekl.models import Model, storage
 from dsekl.models.savable import SETTINGS
-from dsekl.persistence import Location, ModelFileError, checking, decoded
+from dsekl.persistence import Location, ModelFileError, building, checking, decoded
 from dsekl.runs.fields import checked
 from dsekl.runs.monitor import Figure
 from dsekl.solvers.state import Finite
@@ -67,7 +69,7 @@ def read(path: Location, kernel: KernelLike | None = None) -> Saved:
         raise ModelFileError(
             path, f"it is a {header.get('kind')}, no model; dsekl.estimators.files.describe tells more"
         )
-    with checking(path):
+    with building(path):
         _check_labels(header)
         checked(str | None, header["own_kernel"], {}, "own_kernel")
         if header["own_kernel"] is None and kernel is not None:
@@ -120,17 +122,32 @@ def describe(path: Location) -> dict[str, Any]:
         checked(list[dict[str, Figure]], history, {}, "the history")
         listed = {"path": os.fspath(path), "bytes": os.path.getsize(path), **header}
         listed["last_epoch"] = history[-1] if history else None
-        listed["most_important"] = _most_important(header["fitted"].get("feature_importances_"))
-        return {name: _listed(value) for name, value in listed.items() if value != {}}
+        listed["most_important"] = _most_important(header, path)
+        return {name: shown(value) for name, value in listed.items() if value != {}}
 
 
-def _most_important(shares: Any) -> dict[str, float]:
-    """Return the largest importances by the number of their feature; none where all are about the same."""
+def encoder_of(header: dict[str, Any], path: Location) -> TableEncoder | SparseEncoder | None:
+    """Return how the columns of a table become the features of a model; None where X was numbers."""
+    if encoded_tables.is_recipe(header.get("table")):
+        return Recipe.from_dict(header["table"], path).encoder
+    columns = header.get("columns")
+    return TableEncoder.from_dict(columns["encoder"]) if isinstance(columns, dict) else None
+
+
+def _most_important(header: dict[str, Any], path: Location) -> dict[str, float]:
+    """Return the largest importances by the name of their column; none where all are about the same."""
+    shares = header["fitted"].get("feature_importances_")
     if not isinstance(shares, np.ndarray) or shares.ndim != 1 or shares.dtype != np.float64 or not shares.size:
         return {}
+    encoder, names = encoder_of(header, path), header.get("feature_names")
+    if encoder is not None and encoder.n_features == shares.size:
+        shares = encoder.per_column(shares) if isinstance(encoder, TableEncoder) else shares
+        names = [encoder.column(i) for i in range(len(shares))]
+    elif not isinstance(names, list) or len(names) != shares.size:
+        names = [f"column {i}" for i in range(len(shares))]
     if shares.max() < CLEARLY_MORE / shares.size:
         return {}
-    return {str(i): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
+    return {str(names[i]): float(shares[i]) for i in np.argsort(-shares, kind="stable")[:TOP_FEATURES]}
 
 
 def _check_labels(header: dict[str, Any]) -> None:
@@ -141,16 +158,16 @@ def _check_labels(header: dict[str, Any]) -> None:
     checked(Mapping[str, Any] | None, header.get("table"), {}, "table")
 
 
-def _listed(value: Any) -> Any:
+def shown(value: Any) -> Any:
     """Return a value as a reader wants to see it."""
     if isinstance(value, np.ndarray):
-        return _listed(value.tolist()) if value.size <= MOST_LISTED else f"{value.dtype} array of shape {value.shape}"
+        return shown(value.tolist()) if value.size <= MOST_LISTED else f"{value.dtype} array of shape {value.shape}"
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dict):
-        return {str(key): _listed(part) for key, part in value.items()}
+        return {str(key): shown(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_listed(part) for part in value]
+        return [shown(part) for part in value]
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

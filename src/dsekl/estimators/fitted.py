@@ -24,6 +24,7 @@ from dsekl.solvers.state import (
     Positive,
     PositiveOrInfinite,
     Range,
+    can_be_added,
     can_be_squared,
 )
 
@@ -102,8 +103,9 @@ def checked_labels(classes: Any, n_outputs: int) -> NDArray[Any]:
 def _check_relations(found: Mapping[str, Any], n_features: int | None) -> None:
     """Raise ValueError where attributes that are right by themselves do not fit each other."""
     coef = found["dual_coef_"]
-    if not can_be_squared(coef):
-        raise ValueError("dual_coef_ is too large for its squares to be added up")
+    # Those of a regressor are in the user's units, which may be of any size.
+    if not (can_be_squared(coef) if LABELS in found else can_be_added(coef)):
+        raise ValueError("dual_coef_ is too large to be added up")
     if n_features is not None and found["n_features_in_"] != n_features:
         raise ValueError(f"n_features_in_ is {found['n_features_in_']}, and the points have {n_features}")
     if CALIBRATION in found:

@@ -5,9 +5,8 @@ Here it is decided what X is: numbers in an array, in CSR or in a mapped file, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from numbers import Number, Real
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,15 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_sample_weight,
     _num_samples,
-    assert_all_finite,
     check_array,
     check_consistent_length,
-    column_or_1d,
     validate_data,
 )
 
@@ -42,8 +38,9 @@ from dsekl.rows import (
     store,
 )
 
-from . import encoded_tables, gaps
+from . import encoded_tables, gaps, seen_tables
 from .misleading import refuse_misleading
+from .places import explained, named
 
 FLOATS = (np.float64, np.float32)
 
@@ -73,7 +70,7 @@ def training_data(
         raise ValueError(f"{type(estimator).__name__}.fit requires y to be passed, but the target y is None")
     refuse_misleading(X=X, y=y, sample_weight=sample_weight)
     rows: Rows
-    known = None
+    seen = None
     if kernel.pairwise is Pairwise.OBJECTS:
         _check_feature_names(estimator, X, reset=True)
         if _num_samples(X) == 0:
@@ -85,18 +82,21 @@ def training_data(
             raise ValueError(f"X has shape {square.shape}; kernel='precomputed' needs the square kernel matrix to fit")
         rows = SquareRows(square)
     else:
-        known = encoded_tables.learned(estimator, X)
-        rows = numbers = (
-            _numbers(estimator, kernel, X, ensure_min_samples=2) if known is None else _encoded(kernel, known)
-        )
-        _refuse_tiny(numbers)
-        if known is None and isinstance(numbers, ArrayRows) and not estimator.strict:
-            estimator.medians_ = gaps.medians(numbers)
+        seen = seen_tables.seen(estimator, X)
+        if seen is None:
+            rows = numbers = _numbers(estimator, kernel, X, ensure_min_samples=2)
+            _refuse_tiny(numbers)
+            if isinstance(numbers, ArrayRows) and not estimator.strict:
+                estimator.medians_ = gaps.medians(numbers)
     targets = as_targets(y)
-    check_consistent_length(_counted(rows), targets)
-    weights = _row_weights(sample_weight, rows)
-    if known is not None:
-        rows = _encoded(kernel, encoded_tables.with_statistics(estimator, X, known, targets, weights))
+    counted = np.empty((len(rows) if seen is None else len(seen), 0))
+    check_consistent_length(counted, targets)
+    weights = _row_weights(sample_weight, counted)
+    if seen is not None:
+        rows = encoded = _encoded(kernel, seen.encoded(estimator, targets, weights))
+        _refuse_tiny(encoded)
+    elif isinstance(rows, ArrayRows) and estimator._file is not None:
+        rows = seen_tables.from_file(estimator, rows, targets, weights)
     return rows, targets, weights
 
 
@@ -110,74 +110,21 @@ def query_rows(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Rows:
     if kernel.pairwise is Pairwise.PRECOMPUTED:
         return CrossRows(validate_data(estimator, X, accept_sparse=False, dtype=FLOATS, reset=False))
     known = encoded_tables.encoded(estimator, X)
-    return _numbers(estimator, kernel, X, reset=False) if known is None else _encoded(kernel, known)
+    return _numbers(estimator, kernel, X, reset=False) if known is None else _encoded(kernel, ArrayRows(known))
 
 
-def _encoded(kernel: Kernel, values: NDArray[np.float64]) -> NumberRows:
-    """Return encoded rows, which have been checked."""
-    rows = ArrayRows(values)
+def _encoded(kernel: Kernel, rows: ArrayRows) -> ArrayRows:
+    """Return encoded rows, checked as far as their encoder has not done it."""
     if kernel.pairwise is Pairwise.CHI_SQUARED:
         _refuse_negative(rows)
     return rows
 
 
-def labels(y: ArrayLike) -> NDArray[Any]:
-    """Return y as one label per row."""
-    if isinstance(y, list | tuple) or np.asarray(y).dtype == object:
-        _refuse_mixed(y)
-    found: NDArray[Any] = column_or_1d(y, warn=True)
-    assert_all_finite(found, input_name="y")
-    check_classification_targets(found)
-    return np.asarray(found)
-
-
-def _refuse_mixed(y: Any) -> None:
-    """Refuse labels that are not all texts or all numbers, and integers that an array would round."""
-    first: dict[str, object] = {}
-    for label in y:
-        kind = "text" if isinstance(label, str) else "number" if isinstance(label, Number | np.bool_) else "other"
-        if label is None:
-            raise ValueError("y holds None; leave such rows out, or give them a label")
-        if kind != "other":
-            first.setdefault(kind, label)
-        if isinstance(label, str) and label.endswith("\0"):
-            raise ValueError(f"y holds the label {label!r}, whose NUL at the end an array would drop; rename it")
-    if len(first) > 1:
-        raise ValueError(
-            f"y holds labels of different types, such as {first['number']!r} and {first['text']!r}; make all of them "
-            "texts, or all of them numbers"
-        )
-    whole = [label for label in y if isinstance(label, int)]
-    if whole and np.asarray(whole).dtype.kind not in "biu":
-        raise ValueError(
-            f"y holds integers from {min(whole)} to {max(whole)}, which no type of 64 bits holds; give them as texts"
-        )
-    if len(whole) < len(y) and any(abs(label) > 2**53 for label in whole):
-        raise ValueError(
-            f"y holds {max(whole, key=abs)} beside labels that are no integers, and an array of both would round it; "
-            "give all of them as texts"
-        )
-    if first.keys() == {"number"} and not isinstance(y, list | tuple):
-        raise ValueError(
-            f"Unknown label type: y is an array of objects such as {first['number']!r}; make it one of numbers with "
-            "y.astype(int), or of texts with y.astype(str)"
-        )
-
-
-def real_targets(y: ArrayLike) -> NDArray[np.float64]:
-    """Return y as finite numbers, one or more per row."""
-    _refuse_times(y, "y")
-    with _named("y"):
-        found: NDArray[np.float64] = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if found.ndim > 2:
-        raise ValueError(f"y has shape {found.shape}; give (n_samples,) or (n_samples, n_targets)")
-    return np.asarray(found)
-
-
-def _row_weights(sample_weight: ArrayLike | None, rows: Rows) -> NDArray[np.float64]:
-    """Return one weight per row, 1 where none is given."""
-    counted = _counted(rows)
-    with _named("sample_weight"):
+def _row_weights(sample_weight: ArrayLike | None, counted: NDArray[Any]) -> NDArray[np.float64]:
+    """Return one weight per row of an array that has nothing but as many rows, 1 where none is given."""
+    if sample_weight is None:
+        return np.ones(len(counted))
+    with named("sample_weight"):
         check_consistent_length(counted, sample_weight)
         weights = np.asarray(_check_sample_weight(sample_weight, counted, dtype=np.float64, ensure_non_negative=True))
     if not weights.any():
@@ -231,11 +178,6 @@ def class_weights(given: Mapping[Any, float] | str, classes: NDArray[Any], label
     return np.asarray(compute_class_weight(given, classes=classes, y=labels), dtype=np.float64)
 
 
-def _counted(rows: Rows) -> NDArray[Any]:
-    """Return an array that has nothing but as many rows."""
-    return np.empty((len(rows), 0))
-
-
 def _objects(X: Any) -> Sequence[Any] | NDArray[Any]:
     objects: Sequence[Any] | NDArray[Any] = X.to_numpy() if hasattr(X, "to_numpy") else X
     if sparse.issparse(X):
@@ -250,9 +192,8 @@ def _numbers(estimator: BaseEstimator, kernel: Kernel, X: MatrixLike, **checks: 
     if isinstance(X, np.ndarray) and X.nbytes > budget // HELD_SHARE and mapping_of(X) is not None:
         rows = _stored(estimator, X, **checks)
     else:
-        _refuse_times(X, "X")
         medians = vars(estimator).get("medians_")
-        with _named("X"):
+        with explained(estimator, X):
             some_gaps = dict(ensure_all_finite="allow-nan") if medians is not None else {}
             values = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, **checks, **some_gaps)
         if medians is not None:
@@ -279,28 +220,6 @@ def _stored(estimator: BaseEstimator, X: NDArray[Any], **checks: Any) -> StoredR
             )
         _refuse_huge(estimator, *ArrayRows(values).largest())
     return rows
-
-
-def _refuse_times(values: Any, name: str) -> None:
-    """Raise ValueError for times that would be read as numbers."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        raise ValueError(
-            f"{name} holds times ({values.dtype}), which have no unit as numbers; give numbers, such as days since "
-            "some date"
-        )
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Say which argument it was where Python's own words on what is no number do not."""
-    try:
-        yield
-    except (TypeError, OverflowError, ValueError) as error:
-        if type(error) is ValueError and "could not convert" not in str(error):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        advice = "give numbers of 64 bits, and encode texts"
-        raise kind(f"{name} cannot be read as numbers ({error}); {advice}") from error
 
 
 def _refuse_tiny(rows: NumberRows) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,17 +22,23 @@ from dsekl.models.compaction import compact
 from dsekl.models.online_terms import model_of
 from dsekl.online import Learner, Settings
 from dsekl.online.large import LargeLearner
-from dsekl.online.learner import MOST_BUDGET
 from dsekl.online.maintenance import WAYS
 from dsekl.online.restricted import restricted
+from dsekl.online.stream_settings import MOST_BUDGET, MOST_COLS
 from dsekl.rows import ArrayRows
+from dsekl.runs import HeldInterrupts
 from dsekl.runs.role import Role
+from dsekl.workers import chunks
 
 from . import encoded_tables, inputs
 from .labels import decisions
 from .parameters import ANYTHING, COUNT, Parameter, check_tolerance
+from .places import named
 
 Floats = NDArray[np.float64]
+
+ROWS_AT_ONCE = 4096
+"""Rows for which Ctrl-C may have to wait."""
 
 PARAMETERS: dict[str, Parameter] = {
     "kernel": Parameter("rbf", Role.TERMS, ANYTHING),
@@ -41,7 +48,7 @@ PARAMETERS: dict[str, Parameter] = {
     "budget": Parameter(500, Role.TERMS, [COUNT]),
     "maintenance": Parameter("merge", Role.COURSE, [StrOptions(set(WAYS))]),
     "half_life": Parameter("auto", Role.COURSE, [Interval(Real, 1, None, closed="left"), StrOptions({"auto"}), None]),
-    "n_cols": Parameter(32, Role.COURSE, [Interval(Integral, 0, None, closed="left")]),
+    "n_cols": Parameter(32, Role.COURSE, [Interval(Integral, 0, MOST_COLS, closed="both")]),
     "random_state": Parameter(None, Role.COURSE, ["random_state"]),
 }
 
@@ -107,7 +114,8 @@ class OnlineEstimator(BaseEstimator):
             self.__dict__.pop("encoder_", None)
         found = encoded_tables.encoded(self, X)  # of a batch model that went online
         if found is None:
-            found = validate_data(self, X, dtype=np.float64, reset=reset)
+            with named("X", "give numbers of 64 bits, texts encoded, e.g. by sklearn.preprocessing.OneHotEncoder"):
+                found = validate_data(self, X, dtype=np.float64, reset=reset)
         inputs.refuse_unusable(self, self._resolved_kernel(), found)
         return np.ascontiguousarray(found)
 
@@ -115,6 +123,17 @@ class OnlineEstimator(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kind = LargeLearner if self.budget > MOST_BUDGET else Learner
         self.learner_ = kind.start(self._settings(), self.n_features_in_, n_outputs, seed)
+
+    def _taught(
+        self, rows: Floats, targets: Floats, weights: Floats, codes: NDArray[np.int64]
+    ) -> Iterator[Floats | None]:
+        """Learn from rows, and yield what each was predicted to be, some rows at a time; None with large budgets.
+
+        Ctrl-C comes between two of these parts: the machine has learned from all rows before, and from none behind.
+        """
+        for part in chunks(len(rows), ROWS_AT_ONCE):
+            with HeldInterrupts():
+                yield self.learner_.learn(rows[part], targets[part], weights[part], codes[part])
 
     @property
     def _begun(self) -> bool:
@@ -149,7 +168,18 @@ class OnlineEstimator(BaseEstimator):
     @property
     def dual_coef_(self) -> Floats:
         """The coefficients of the points, (n_points, n_outputs)."""
-        return self._fitted("dual_coef_").dual_coef()
+        learner = self._fitted("dual_coef_").settled()
+        return np.asarray(learner.kernel_share * learner.dual_coef())
+
+    @property
+    def trend_(self) -> Floats:
+        """The slopes of f by the columns beside the sum over points, (n_features, n_outputs)."""
+        return self._fitted("trend_").settled().affine()[0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """What is added to the sum over points and to the trend, (n_outputs,)."""
+        return self._fitted("intercept_").settled().affine()[1]
 
     @property
     def gamma_(self) -> Floats:

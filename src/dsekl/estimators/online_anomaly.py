@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval
 
 from dsekl import losses
 from dsekl.losses import Loss
-from dsekl.online import Learner, Settings
-from dsekl.online.learner import MOST_BUDGET
+from dsekl.online import Settings
+from dsekl.online.stream_settings import MOST_BUDGET
 from dsekl.runs.role import Role
 
 from . import inputs
@@ -68,7 +68,7 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
                 f"budget={self.budget} is more than {MOST_BUDGET:,} points, the most that a detector keeps"
             )
         # There are no two classes that weights of features could tell apart.
-        return replace(super()._settings(), learns_weights=False)
+        return replace(super()._settings(), supervised=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: inputs.MatrixLike, y: None = None) -> Self:
@@ -103,14 +103,14 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
         self.offset_ = float(np.quantile(self.learner_.evaluate(rows), self.contamination))
         return self
 
-    def _learn(self, rows: Floats) -> Floats:
-        """Learn from rows; return what f was before."""
-        assert isinstance(self.learner_, Learner)
-        n, first = len(rows), self.learner_.n_seen
-        f = self.learner_.learn(rows, np.ones((n, 1)), np.ones(n), np.zeros(n, dtype=np.int64))
-        for place, value in enumerate(f[:, 0].tolist(), first + 1):
-            self.offset_ = followed(vars(self).get("offset_", 0.0), value, self.contamination, place)
-        return f
+    def _learn(self, rows: Floats) -> None:
+        """Learn from rows, and let the offset follow what f was before."""
+        n, place = len(rows), self.learner_.n_seen
+        for f in self._taught(rows, np.ones((n, 1)), np.ones(n), np.zeros(n, dtype=np.int64)):
+            assert f is not None  # a detector's budget is small
+            for value in f[:, 0].tolist():
+                place += 1
+                self.offset_ = followed(vars(self).get("offset_", 0.0), value, self.contamination, place)
 
     def score_samples(self, X: inputs.MatrixLike) -> Floats:
         """Return f at each row: about 1 where rows are as usual, 0 far from all of them."""

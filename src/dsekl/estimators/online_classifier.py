@@ -7,20 +7,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils.validation import check_consistent_length
 
 from dsekl.online.odds import probabilities
 
 from . import inputs
 from .classifier import DSEKLClassifier, targets_of
-from .going_online import went_online
 from .labels import DecisionMixin, require_two_classes
-from .online import Floats, OnlineEstimator, parameters
+from .online import Floats, parameters
+from .online_supervised import OnlineSupervised
 from .parameters import with_parameters
+from .targets import given_labels
 
 
 @with_parameters(parameters())
-class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
+class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
     """A kernel classifier that learns one row at a time, keeps a bounded number of points, and forgets.
 
     A row that violates its condition enters with the exact dual step of its loss, and ``n_cols`` random points of the
@@ -33,13 +33,14 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
         kernels "merge" means "absorb".
     gamma : "auto", "scale", float or array of shape (n_features,), default="auto"
         The kernel's width, as in ``DSEKLClassifier``. "auto" takes each column in units of its own spread so far, and
-        learns a weight for each column from the rows that came first, after 512, 2,048 and 8,192 of them (kernels of
-        squared distances). "scale" is scikit-learn's rule on the rows so far. No scaler is needed with "auto".
+        learns a weight for each column from the last rows since the stream changed, after 128 of them, 192, 256, 384
+        and so on, up to 4,096, then whenever there are as many more (kernels of squared distances). "scale" is
+        scikit-learn's rule on the rows so far. No scaler is needed with "auto".
     loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
         Every one of them gives ``predict_proba``.
     C : float or "auto", default=1.0
         Weight of the loss of a row against the regularisation. "auto" lets machines with 0.2, 1 and 10 share points and
-        kernel values, and weighs them by their losses of late; beyond a budget of 4,096 it is 1.
+        kernel values, and weights them by their recent losses; beyond a budget of 4,096 it is 1.
     budget : int, default=500
         Points that are kept. Up to 4,096, the kernel values of all pairs are held: 8 ``budget**2`` bytes. Beyond, rows
         are learned from in mini-batches, and no matrix is held.
@@ -48,7 +49,8 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
         coefficients, or its neighbours do; or a random point, or the oldest, just goes.
     half_life : "auto", float or None, default="auto"
         Rows after which what was learned counts half; None never forgets. "auto" lets three machines share the points,
-        which never forget or have half-lives of 1,000 and 100 rows, and weighs them by their recent losses.
+        which never forget or have half-lives of 1,000 and 100 rows, and weighs them by their recent losses; beyond a
+        budget of 4,096 it forgets all points where a change of the stream has made them worse than none.
     n_cols : int, default=32
         Random points of the buffer that take a step with each row.
     random_state : int, RandomState or None, default=None
@@ -64,6 +66,10 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
     support_vectors_ : array of shape (n_points, n_features)
         The points of the buffer; merged ones are no rows of the stream.
     dual_coef_ : array of shape (n_points, n_outputs)
+    trend_ : array of shape (n_features, n_outputs)
+    intercept_ : array of shape (n_outputs,)
+        ``f(x) = sum_j k(x, x_j) dual_coef_j + <trend_, x> + intercept_``. The latter two are those of the simple models
+        beside the kernel machine, which are weighed with it by their errors.
     gamma_ : array of shape (n_features,)
         The gamma of each feature, as it stands.
 
@@ -80,22 +86,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
     """
 
     _task = "classification"
-
-    @classmethod
-    def from_model(cls, model: DSEKLClassifier, *, budget: int = 500, **parameters: Any) -> Self:
-        """Return an online classifier that predicts what a fitted batch model does, and learns on.
-
-        It has the model's kernel, gamma, loss, C, points and coefficients; its intercept, trend and the scales of its
-        columns stay as they are. A model of more points than the budget is compacted to it first: points are merged,
-        and the coefficients of those left are the nearest to the model's f.
-
-        Parameters
-        ----------
-        model : DSEKLClassifier, fitted on rows of numbers or on a frame
-        budget : int, default=500
-        parameters : maintenance, half_life, n_cols and random_state
-        """
-        return went_online(cls, model, DSEKLClassifier, budget, parameters)
+    _batch = DSEKLClassifier
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -115,63 +106,34 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineEstimator):
             All classes that will ever come; needed in the first call, as in scikit-learn.
         sample_weight : array of shape (n_samples,), optional
         """
-        rows, labels, weights = self._checked(X, y, sample_weight, reset=not self._begun)
+        rows, labels, weights = self._checked(X, y, sample_weight)
         if not self._begun:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")
-            self._announce(classes)
+            self._begin_with(given_labels(classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r:.60} are not those of the first call, {self.classes_.tolist()}")
         self._learn(rows, labels, weights)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn from rows in one pass, in random order, with a last sweep over the buffer.
+    def _values(self, y: ArrayLike) -> NDArray[Any]:
+        return given_labels(y)
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        """
-        if y is None:
-            raise ValueError(f"{type(self).__name__}.fit requires y to be passed, but the target y is None")
-        self.__dict__.pop("learner_", None)
-        rows, labels, weights = self._checked(X, y, sample_weight, reset=True)
-        inputs.refuse_no_weight(weights)
-        self._announce(labels[weights > 0])
-        counted = np.flatnonzero(weights > 0)
-        order = counted[self._shuffled(len(counted))]
-        self._learn(rows[order], labels[order], weights[order])
-        self.learner_.settle()
-        return self
-
-    def _checked(
-        self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, reset: bool
-    ) -> tuple[Floats, NDArray[Any], Floats]:
-        self._resolved_loss()
-        rows = self._rows(X, reset)
-        labels = inputs.labels(y)
-        check_consistent_length(rows, labels)
-        return rows, labels, inputs.stream_weights(sample_weight, len(rows))
-
-    def _announce(self, classes: ArrayLike) -> None:
-        found = np.unique(inputs.labels(classes))
+    def _begin_with(self, values: NDArray[Any]) -> None:
+        found = np.unique(values)
         require_two_classes(found)
         self.classes_ = found
         self._begin(1 if len(found) == 2 else len(found))
 
-    def _learn(self, rows: Floats, labels: NDArray[Any], weights: Floats) -> None:
-        """Learn from checked rows."""
-        codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-        strange = self.classes_[codes] != labels
+    def _targets_and_codes(self, values: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
+        codes = np.searchsorted(self.classes_, values).clip(max=len(self.classes_) - 1)
+        strange = self.classes_[codes] != values
         if strange.any():
             raise ValueError(
-                f"y holds {labels[strange][0]!r}, which is none of the classes {self.classes_.tolist()} of the first "
+                f"y holds {values[strange][0]!r}, which is none of the classes {self.classes_.tolist()} of the first "
                 "call to partial_fit; nothing was learned from this batch. Give all classes in the first call."
             )
-        self.learner_.learn(rows, targets_of(codes, len(self.classes_)), weights, codes.astype(np.int64))
+        return targets_of(codes, len(self.classes_)), codes.astype(np.int64)
 
     def predict_proba(self, X: inputs.MatrixLike) -> Floats:
         """Return the probability of each class, shape (n_queries, n_classes); the largest is that of ``predict``.

@@ -86,6 +86,8 @@ def build(header: dict[str, Any], arrays: dict[str, Any]) -> OnlineEstimator:
     for name, hint in {**wanted, **{name: OPTIONAL[name] for name in OPTIONAL if name in fitted}}.items():
         value = fitted[name] if name == LABELS else checked(hint, fitted[name], {}, name)
         estimator.__dict__[name] = checked_labels(value, n_outputs) if name == LABELS else value
+    if fitted.get("_one_target") and n_outputs != 1:
+        raise ValueError(f"{n_outputs} outputs are not those of one target")
     names = checked(list[str] | None, header["feature_names"], {}, "feature_names")
     if names is not None:
         if len(names) != n_features:

@@ -6,20 +6,20 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length
 
 from dsekl.runs.role import Role
 
 from . import inputs
 from .docstrings import with_parameters_of
-from .going_online import went_online
-from .online import Floats, OnlineEstimator, parameters
+from .online import Floats, parameters
 from .online_classifier import OnlineDSEKLClassifier
+from .online_supervised import OnlineSupervised
 from .parameters import ANYTHING, Parameter, with_parameters
 from .regressor import DSEKLRegressor
+from .targets import real_targets
 
 LOSS = Parameter("squared", Role.PROBLEM, ANYTHING)
 C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})])
@@ -27,7 +27,7 @@ C = Parameter(10.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), St
 
 @with_parameters_of(OnlineDSEKLClassifier)
 @with_parameters(parameters(loss=LOSS, C=C))
-class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
+class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineSupervised):
     """A kernel regressor that learns one row at a time, keeps a bounded number of points, and forgets.
 
     Parameters
@@ -35,13 +35,12 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
     loss : {"squared", "epsilon_insensitive", "huber", "quantile"} or loss object, default="squared"
         The parameter of a loss is in units of the spread of the targets so far.
     C : float or "auto", default=10.0
-        Weight of the loss of a row against the regularisation. "auto" weighs 1, 10 and 100 by their losses of late.
+        Weight of the loss of a row against the regularisation. "auto" weights 1, 10 and 100 by their recent losses.
 
     Attributes
     ----------
-    intercept_ : array of shape (n_targets,)
-        The mean of the targets when the number of rows last doubled.
-    n_seen_, progressive_loss_, support_vectors_, dual_coef_, gamma_ : as in ``OnlineDSEKLClassifier``
+    n_seen_, progressive_loss_, support_vectors_, dual_coef_, trend_, intercept_, gamma_
+        As in ``OnlineDSEKLClassifier``.
 
     Examples
     --------
@@ -54,30 +53,10 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
     """
 
     _task = "regression"
+    _batch = DSEKLRegressor
 
-    @classmethod
-    def from_model(cls, model: DSEKLRegressor, *, budget: int = 500, **parameters: Any) -> Self:
-        """Return an online regressor that predicts what a fitted batch model does, and learns on.
-
-        It has the model's kernel, gamma, loss, C, points and coefficients; its intercept, trend and the scales of its
-        columns stay as they are. A model of more points than the budget is compacted to it first: points are merged,
-        and the coefficients of those left are the nearest to the model's f.
-
-        Parameters
-        ----------
-        model : DSEKLRegressor, fitted on rows of numbers or on a frame
-        budget : int, default=500
-        parameters : maintenance, half_life, n_cols and random_state
-        """
-        found = went_online(cls, model, DSEKLRegressor, budget, parameters)
-        found._one_target = np.ndim(model.intercept_) == 0
-        return found
-
-    @property
-    def intercept_(self) -> Floats:
-        """What is added to the sum over points."""
-        learner = self._fitted("intercept_").settled()
-        return learner.intercept if learner.beside is None else learner.intercept + learner.beside.intercept
+    def _shaped_like(self, model: Any) -> None:
+        self._one_target = np.ndim(model.intercept_) == 0
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -89,51 +68,29 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
-        rows, targets, weights = self._checked(X, y, sample_weight, reset=not self._begun)
+        rows, targets, weights = self._checked(X, y, sample_weight)
         if not self._begun:
-            self._begin(targets.shape[1])
+            self._begin_with(targets)
         self._learn(rows, targets, weights)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn from rows in one pass, in random order, with a last sweep over the buffer.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-        """
-        if y is None:
-            raise ValueError(f"{type(self).__name__}.fit requires y to be passed, but the target y is None")
-        self.__dict__.pop("learner_", None)
-        rows, targets, weights = self._checked(X, y, sample_weight, reset=True)
-        inputs.refuse_no_weight(weights)
-        self._begin(targets.shape[1])
-        counted = np.flatnonzero(weights > 0)
-        order = counted[self._shuffled(len(counted))]
-        self._learn(rows[order], targets[order], weights[order])
-        self.learner_.settle()
-        return self
-
-    def _checked(
-        self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, reset: bool
-    ) -> tuple[Floats, Floats, Floats]:
-        self._resolved_loss()
-        rows = self._rows(X, reset)
-        targets = inputs.real_targets(y)
-        check_consistent_length(rows, targets)
+    def _values(self, y: ArrayLike) -> NDArray[Any]:
+        targets = real_targets(y)
         one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
+        largest = float(np.abs(targets).max(initial=0.0))
+        if largest > inputs.LARGEST:
+            raise ValueError(f"y holds {largest:.3g}, too large for squares in float64; divide y by a constant")
         if self._begun and targets.shape[1] != self.learner_.n_outputs:
             raise ValueError(f"y has {targets.shape[1]} targets, and the first rows had {self.learner_.n_outputs}")
         self._one_target = one_target
-        return rows, targets, inputs.stream_weights(sample_weight, len(rows))
+        return targets
 
-    def _learn(self, rows: Floats, targets: Floats, weights: Floats) -> None:
-        """Learn from checked rows."""
-        self.learner_.learn(rows, targets, weights, np.zeros(len(rows), dtype=np.int64))
+    def _begin_with(self, values: NDArray[Any]) -> None:
+        self._begin(values.shape[1])
+
+    def _targets_and_codes(self, values: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
+        return values, np.zeros(len(values), dtype=np.int64)
 
     def predict(self, X: inputs.MatrixLike) -> Floats:
         """Return the target of each row, shape (n_queries,) or (n_queries, n_targets)."""

@@ -22,6 +22,7 @@ from .docstrings import with_parameters_of
 from .kernel_estimator import KernelEstimator
 from .late import Known, Late, MakingIntervals
 from .parameters import table, with_parameters
+from .targets import real_targets
 from .units import unit_of
 
 Floats = NDArray[np.float64]
@@ -87,7 +88,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """
         self._forget_fit()
         loss = losses.resolve(self.loss, "regression")
-        rows, targets, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, inputs.real_targets)
+        rows, targets, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, real_targets)
         one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
         y = targets[:, 0] if one_target else targets

@@ -15,11 +15,11 @@ from .fitted import ATTRIBUTES, CALIBRATION, INTERVALS, LABELS
 from .parameters import is_auto
 
 if TYPE_CHECKING:
-    from .kernel_estimator import KernelEstimator
+    from .fitted_model import FittedModel
 
 
 def save(
-    estimator: KernelEstimator, path: Location, table: dict[str, Any] | None, provenance: dict[str, Any] | None
+    estimator: FittedModel, path: Location, table: dict[str, Any] | None, provenance: dict[str, Any] | None
 ) -> None:
     """Write a fitted estimator to a file: its parameters, its fitted attributes and its points."""
     arrays: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def save(
     )
 
 
-def _of_file(estimator: KernelEstimator, given: dict[str, Any]) -> dict[str, Any]:
+def _of_file(estimator: FittedModel, given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a model file keeps; a user's own kernel is none of them."""
     own = {"kernel"} if own_kernel_name(given["kernel"]) is not None else set()
     return {name: given[name] for name, role in estimator._roles.items() if role.in_file and name not in own}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dsekl.atomic import replacing
 
-from . import covertype, figure2, open_question, plots, relatives, speedup, table1, xor
+from . import covertype, figure2, last_paragraph, open_question, plots, relatives, speedup, table1, xor
 from .results import Results
 from .sections import AGREES, DIFFERS, NO_CLAIM, NOT_TESTED, PARTLY, Section
 from .settings import Settings
@@ -32,7 +32,7 @@ class Experiment(Protocol):
         """Return the experiment's part of the report, None while it has no results."""
 
 
-_MODULES: tuple[Experiment, ...] = (xor, figure2, relatives, open_question, table1, covertype, speedup)
+_MODULES: tuple[Experiment, ...] = (xor, figure2, relatives, open_question, table1, covertype, speedup, last_paragraph)
 EXPERIMENTS = {module.NAME: module for module in _MODULES}
 MARKS = {AGREES: "yes", PARTLY: "partly", DIFFERS: "no", NO_CLAIM: "beyond", NOT_TESTED: "beyond"}
 LIBRARIES = ("dsekl", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")

@@ -19,13 +19,15 @@ from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 from dsekl.search.regions import Places
 
-from .candidates import EQUAL, PARTLY, Candidates
-from .choice import NOT_ALL, Chooser, n_splits
+from .candidates import EQUAL, Candidates
+from .choice import NOT_ALL, Chooser
+from .comparison import n_splits
 from .data import Data, Options, Stages
 from .descent import pairs_of_descent
+from .kind import Kind
 from .planes import NOTHING, Beside, with_plane
 from .scales import deviations
-from .search import STARTS, Kind
+from .search import STARTS
 
 __all__ = [
     "FEWEST_ROWS", "NOTHING", "Beside", "Choice", "Data", "Fold", "Options", "Stages", "learn", "pairs", "with_plane",
@@ -45,10 +47,11 @@ UNSEARCHED = STARTS[1]
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows that were held out, and the gamma that was learned without them."""
+    """Rows that were held out, the gamma that was learned without them, and f of a machine without them, if known."""
 
     held_out: Places
     gamma: float | Floats | None
+    f: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -85,25 +88,24 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
     size = region_rows(options.losses[options.loss], data.n_outputs)
     rng, count = np.random.default_rng([seed, 3]), n_splits(len(data), size)
     splits = draw_splits(len(data), size, rng, data.strata, count)
-    learned = 1 / (1 + _choice_cost(options.losses[options.loss]))
     learning = replace(data, deadline=data.deadline.after(LEARNED_BY))
-    made = Candidates(learning, splits, deviation, seed, stages).made(lambda done: advance(learned * done))
-    cut_short = learning.deadline.passed
+    candidates = Candidates(learning, splits, deviation, seed, stages)
+    equal = candidates.simple[EQUAL]
     if data.deadline.passed:
         kind = Kind(
             options.kernel, options.kernels[options.kernel], options.loss, options.losses[options.loss], None, []
         )
-        gamma, C = kind.gamma_and_C(made[EQUAL][-1], UNSEARCHED, options.C)
-        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, [], cut_short)
-    chooser = Chooser(data, options, splits, made, PARTLY, seed, stages)
-    champion = chooser.run(lambda done: advance(learned + (1 - learned) * done))
+        gamma, C = kind.gamma_and_C(equal[-1], UNSEARCHED, options.C)
+        return Choice(gamma, C, EQUAL, options.kernel, options.loss, None, options.beside[0], np.nan, [], True)
+    chooser = Chooser(data, options, splits, candidates, seed, stages)
+    champion = chooser.run(advance)
     kind, found = champion.kind, champion.found
     gamma, C = kind.gamma_and_C(kind.gammas[-1], found.setting, options.C)
     folds = [
-        Fold(part, kind.gamma_and_C(squared, found.setting, options.C)[0])
-        for part, squared in zip(splits, kind.gammas[:-1], strict=True)
+        Fold(part, kind.gamma_and_C(squared, found.setting, options.C)[0], f)
+        for part, squared, f in zip(splits, kind.gammas[:-1], chooser.predictions(champion), strict=True)
     ]
-    cut_short |= data.deadline.passed
+    cut_short = chooser.cut_short or data.deadline.passed
     names = champion.weights.removesuffix(NOT_ALL), kind.kernel_name, kind.loss_name
     return Choice(gamma, C, *names, kind.reshaping, kind.beside, found.error, folds, cut_short)
 

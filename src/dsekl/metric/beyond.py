@@ -18,8 +18,8 @@ from .planes import Beside, plane_of
 
 Floats = NDArray[np.float64]
 
-SHARE = 0.2
-"""Share of the rows that is beyond the others, at either end."""
+SHARE = 0.3
+"""Share of the rows that is beyond the others, at either end: a wide kernel goes on well for a little."""
 
 DIRECTION_ROWS = 1_000
 """Rows that a direction is found by."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 from zlib import crc32
 
@@ -21,8 +22,9 @@ from dsekl.search.regions import Places
 from dsekl.solvers.state import Form
 
 from .data import Data, Stages
-from .descent import N_BATCHES, N_STEPS, WIDTHS, Descent, Learner, learner
+from .descent import HALFWAY, N_BATCHES, N_STEPS, WIDTHS, Descent, Learner, learner
 from .scales import common_unit, own_units
+from .score import DECIDED
 
 Floats = NDArray[np.float64]
 
@@ -31,8 +33,8 @@ EQUAL, ONE_UNIT, PARTLY, LEARNED, SELECTED = "equal", "isotropic", "partly learn
 WIDTHS_SHARE = N_BATCHES * len(WIDTHS) / (N_STEPS + N_BATCHES * len(WIDTHS))
 """Share of a start's time that goes to its width."""
 
-BEHIND = 2.0
-"""Standard errors by which the loss of a start must be larger to be given up before the next split."""
+ENOUGH_ROWS = 500
+"""Held-out rows after which one start is descended from, and not both."""
 
 SAME_UNITS = 1.5
 """Ratio of the columns' deviations up to which one unit is each column's own."""
@@ -58,37 +60,52 @@ class Candidates:
     seed: int
     stages: Stages
 
-    def made(self, advance: Callable[[float], None]) -> dict[str, list[Floats]]:
-        """Return all candidates, the simplest first."""
-        units = {EQUAL: self.data.tied(own_units(self.deviation)), ONE_UNIT: common_unit(self.deviation)}
-        varying = self.deviation[self.deviation > 0]
-        if varying.max() <= SAME_UNITS * varying.min():
-            del units[ONE_UNIT]
-        starts: dict[str, Floats] = {}
-        losses: dict[str, float] = {}
-        for name, unit in units.items():
-            # One width for all splits, so that a factor of it means the same in each.
-            of_widths = self._losses_of_widths(name, unit)
-            starts[name], losses[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))
-        ends, end_losses = self._ends(starts, advance)
-        start = min(end_losses, key=end_losses.__getitem__)
-        simple = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
-        found = {name: [starts[name]] * (len(self.splits) + 1) for name in simple}
-        learned = [*ends[start], _middle(ends[start])]
-        found[PARTLY] = [np.sqrt(end * starts[start]) for end in learned]
-        found[LEARNED] = learned
-        n_selected = self._n_selected(ends[start], end_losses[start])
+    @cached_property
+    def simple(self) -> dict[str, list[Floats]]:
+        """Equal weights, and those in one unit where neighbours predict better with them."""
+        losses = {name: loss for name, (_, loss) in self._starts.items()}
+        names = dict.fromkeys((EQUAL, min(losses, key=losses.__getitem__)))
+        return {name: [self._starts[name][0]] * (len(self.splits) + 1) for name in names}
+
+    def learned(self, advance: Callable[[float], None]) -> dict[str, list[Floats]]:
+        """Return what descents make of them, the simplest first."""
+        starts = {name: start for name, (start, _) in self._starts.items()}
+        start, ends, loss = self._ends(starts, advance)
+        learned = [*ends, _middle(ends)]
+        found = {PARTLY: [np.sqrt(end * starts[start]) for end in learned], LEARNED: learned}
+        n_selected = self._n_selected(ends, loss)
         if n_selected is not None:
             found[SELECTED] = [self._heaviest(gamma, n_selected) for gamma in learned]
         return found
 
-    def _ends(
-        self, starts: dict[str, Floats], advance: Callable[[float], None]
-    ) -> tuple[dict[str, list[Floats]], dict[str, float]]:
-        """Return where the descents end, one a split, and their losses; a start that is clearly behind is given up."""
+    @cached_property
+    def _starts(self) -> dict[str, tuple[Floats, float]]:
+        """Equal weights to start from, and the loss of the neighbours' mean there."""
+        units = {EQUAL: self.data.tied(own_units(self.deviation)), ONE_UNIT: common_unit(self.deviation)}
+        varying = self.deviation[self.deviation > 0]
+        if varying.max() <= SAME_UNITS * varying.min():
+            del units[ONE_UNIT]
+        starts = {}
+        for name, unit in units.items():
+            # One width for all splits, so that a factor of it means the same in each.
+            of_widths = self._losses_of_widths(name, unit)
+            starts[name] = WIDTHS[np.argmin(of_widths)] * unit, float(np.min(of_widths))
+        return starts
+
+    def _ends(self, starts: dict[str, Floats], advance: Callable[[float], None]) -> tuple[str, list[Floats], float]:
+        """Return the start whose descents end best, where they end, one a split, and their loss.
+
+        Once there are rows enough to tell, one start goes on: those that end alike are as good as each other. One that
+        is decidedly behind halfway goes no further.
+        """
+        starts = self._not_behind_halfway(starts)
         ends: dict[str, list[Floats]] = {name: [] for name in starts}
         losses = {name: np.zeros(0) for name in starts}
         n_splits = len(self.splits)
+
+        def best() -> str:
+            return min(losses, key=lambda name: losses[name].sum())
+
         for number in range(n_splits):
             share = 1 / len(ends)
             for place, name in enumerate(list(ends)):
@@ -102,10 +119,21 @@ class Candidates:
                 tell(0.0)
                 ends[name].append(self._descended(name, number, starts[name], tell))
                 losses[name] = np.append(losses[name], self._held_out_losses(number, ends[name][-1]))
-            best = min(losses.values(), key=np.sum)
-            for name in [name for name, each in losses.items() if _clearly_more(each, best)]:
-                del ends[name], losses[name]
-        return ends, {name: float(each.sum()) for name, each in losses.items()}
+            if len(losses[best()]) >= ENOUGH_ROWS:
+                ends = {best(): ends[best()]}
+                losses = {name: losses[name] for name in ends}
+        return best(), ends[best()], float(losses[best()].sum())
+
+    def _not_behind_halfway(self, starts: dict[str, Floats]) -> dict[str, Floats]:
+        """Return the starts that the first split's rows do not rule out after some steps."""
+        if len(starts) == 1 or len(self.splits[0]) < ENOUGH_ROWS:
+            return starts
+        losses = {
+            name: self._held_out_losses(0, self._descended(name, 0, start, lambda _: None, HALFWAY))
+            for name, start in starts.items()
+        }
+        least = min(losses.values(), key=np.sum)
+        return {name: start for name, start in starts.items() if not _decidedly_more(losses[name], least)}
 
     def _n_selected(self, ends: list[Floats], loss: float) -> int | None:
         """Return how many of the heaviest features predict held-out rows best, a power of 2; None for all of them."""
@@ -143,22 +171,27 @@ class Candidates:
             self.stages.put(f"widths, {name}", found)
         return found.of_widths
 
-    def _descended(self, name: str, number: int, start: Floats, tell: Callable[[float], None]) -> Floats:
-        stage = f"descent {number}, {name}"
-        descent = self.stages.take(stage, Descent, {"features": len(start)}) or Descent.of(start)
+    def _descended(
+        self, name: str, number: int, start: Floats, tell: Callable[[float], None], n_steps: int = N_STEPS
+    ) -> Floats:
+        # What stood after the first steps is kept beside what came of it: a fit that goes on asks for it again.
+        first, stage = f"descent {number}, {name}, first steps", f"descent {number}, {name}"
+        stages = (stage, first) if n_steps == N_STEPS else (first,)
+        kept = [self.stages.take(each, Descent, {"features": len(start)}) for each in stages]
+        descent = next((each for each in kept if each is not None), Descent.of(start))
         of_start = learner(self.data, self.splits[number], (self.seed, number, crc32(name.encode())))
 
         def keep(now: Descent) -> None:
-            self.stages.put(stage, now)
+            self.stages.put(stages[0], now)
             tell(now.step / N_STEPS)
 
-        return of_start.descend(start, descent, keep)
+        return of_start.descend(start, descent, keep, n_steps)
 
 
-def _clearly_more(losses: Floats, least: Floats) -> bool:
+def _decidedly_more(losses: Floats, least: Floats) -> bool:
     """Tell whether the sum over the same rows is larger by more than its standard error explains."""
     more = losses - least
-    return bool(more.sum() > BEHIND * np.sqrt(len(more)) * more.std() > 0)
+    return bool(more.sum() > DECIDED * np.sqrt(len(more)) * more.std() > 0)
 
 
 def _middle(gammas: list[Floats]) -> Floats:

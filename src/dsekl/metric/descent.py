@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 import numpy as np
@@ -26,15 +26,22 @@ MOST_ENTRIES = 2**22
 
 FEWEST_COLS = 2_000
 
-N_STEPS = 100
-RATE, LAST_RATE = 0.2, 0.04
+HALVED_ROWS, FEW_COLS = 2_400, 1_000
+"""Rows to learn from up to which half of the others are centres, but so many if there are: so few rows are split in
+several ways, and the mean over these evens out what fewer centres leave to chance."""
+
+N_STEPS = 60
+RATE, LAST_RATE = 0.3, 0.06
 """Adam's step on the logarithms, at first and at last."""
 
 MEAN_SHARE, SQUARE_SHARE, TINY = 0.1, 0.001, 1e-12
 """Adam's share of a new gradient in the moving average, and of its square; and what keeps the quotient finite."""
 
-N_AVERAGED = 30
+N_AVERAGED = 18
 """Last steps whose logarithms are averaged: what the last batches happened to say cancels out."""
+
+HALFWAY = 25
+"""Steps after which a start may be clearly behind another."""
 
 KEPT_STEPS = 10
 """Steps after which a descent is kept, so that it can be gone on from."""
@@ -109,10 +116,12 @@ class Learner:
             losses.append(np.average(errors, axis=1, weights=weights))
         return np.asarray(np.mean(losses, axis=0))
 
-    def descend(self, gamma: Floats, descent: Descent, keep: Callable[[Descent], None]) -> Floats:
-        """Return gammas after ``N_STEPS`` steps of Adam from ``gamma`` or where they stood, fewer in want of time."""
+    def descend(
+        self, gamma: Floats, descent: Descent, keep: Callable[[Descent], None], n_steps: int = N_STEPS
+    ) -> Floats:
+        """Return gammas after ``n_steps`` steps of Adam from ``gamma`` or where they stood, fewer in want of time."""
         varying = gamma > 0
-        while descent.step < N_STEPS and not self.data.deadline.passed:
+        while descent.step < n_steps and not self.data.deadline.passed:
             now = np.where(varying, np.exp(descent.log_gamma), 0.0)
             gradient = self._loss(now, self._draw(("step", descent.step)))[1]
             descent = descent.stepped(self.data.tied(gradient))
@@ -164,7 +173,9 @@ class Learner:
 def _batch_shape(n: int, n_features: int) -> tuple[int, int]:
     """Return how many rows and centres a step draws from ``n`` rows."""
     n_rows = max(1, min(N_ROWS, max(n // 10, min(FEW_ROWS, n // 5))))
-    return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n - n_rows)
+    others = n - n_rows
+    n_cols = others if n > HALVED_ROWS else min(others, max(FEW_COLS, others // 2))
+    return n_rows, min(N_COLS, max(FEWEST_COLS, MOST_ENTRIES // n_features), n_cols)
 
 
 def pairs_of_descent(n: int, n_features: int) -> float:
@@ -175,4 +186,5 @@ def pairs_of_descent(n: int, n_features: int) -> float:
 
 def learner(data: Data, held_out: NDArray[np.intp], seed: tuple[int, ...]) -> Learner:
     """Return a learner that may see all rows but those held out."""
+    data = replace(data, rows=data.rows.without(held_out))
     return Learner(data, np.setdiff1d(np.arange(len(data.targets)), held_out), held_out, seed)

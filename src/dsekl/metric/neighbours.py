@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 
 from dsekl.workers import Workers, chunks
 
-ROWS_A_TASK = 64
-"""Rows of a task, whatever the threads, so that sums are in one order."""
+ROWS_A_TASK, FEWER_ROWS = 64, 16
+"""Rows of a task, and of one whose pairs would not fit a core's cache; whatever the threads, so that sums are in one
+order."""
+
+MOST_PAIRS, FEW_FEATURES = 2**18, 32
+"""Pairs of a task that fit a core's cache, and features up to which that saves more than products of few rows cost."""
 
 Floats = NDArray[np.float64]
 
@@ -33,23 +37,24 @@ def neighbour_loss(
     dtype = rows.dtype
     share = row_weights / row_weights.sum()
     squares = cols * cols
-    # A column's weight is a distance less; a row's own norm is the same for all columns.
-    offsets = (np.log(col_weights) - squares.sum(axis=1, dtype=np.float64)).astype(dtype)
-    known = col_targets.astype(dtype)
+    # A column's own norm is one more feature; a row's is the same for all columns.
+    extended = np.column_stack([cols, -squares.sum(axis=1, dtype=np.float64).astype(dtype)])
+    known = _weighted(col_targets, col_weights, dtype)
 
     def task(part: slice) -> tuple[float, Floats]:
         x = rows[part]
-        closeness = (2 * x) @ cols.T
-        closeness += offsets
-        mean = _mean(closeness, known)
+        closeness = np.column_stack([2 * x, np.ones(len(x), dtype)]) @ extended.T
+        closeness -= closeness.max(axis=1, keepdims=True)
+        mean, total = _mean(closeness, known)
         error = mean - row_targets[part]
         loss = float(share[part] @ (error**2).sum(axis=1))
-        pull = (share[part, None] * error).astype(dtype)
-        closeness *= pull @ known.T - (pull * mean).sum(axis=1, keepdims=True)
-        gradient = closeness.sum(axis=0) @ squares - 2 * (x * (closeness @ cols)).sum(axis=0)
+        pull = share[part, None] * error / total
+        pull = np.column_stack([pull, -(pull * mean).sum(axis=1)]).astype(dtype)
+        closeness *= pull @ known.T
+        gradient = (np.ones(len(x), dtype) @ closeness) @ squares - 2 * (x * (closeness @ cols)).sum(axis=0)
         return loss, -2 * np.asarray(gradient, dtype=np.float64)
 
-    results = workers.map(task, chunks(len(rows), ROWS_A_TASK))
+    results = workers.map(task, chunks(len(rows), _rows_a_task(cols)))
     return float(sum(loss for loss, _ in results)), np.sum([gradient for _, gradient in results], axis=0)
 
 
@@ -59,21 +64,32 @@ def squared_errors(
 ) -> Floats:  # fmt: skip
     """Return each row's squared error where squared distances count ``factors`` times, all from the same product."""
     dtype = rows.dtype
-    norms = np.einsum("ij,ij->i", cols, cols)
-    offsets, known = np.log(col_weights).astype(dtype), col_targets.astype(dtype)
+    norms, known = np.einsum("ij,ij->i", cols, cols), _weighted(col_targets, col_weights, dtype)
 
     def task(part: slice) -> Floats:
         nearness = (2 * rows[part]) @ cols.T
         nearness -= norms
-        means = [_mean(dtype.type(factor) * nearness + offsets, known) for factor in factors]
+        nearness -= nearness.max(axis=1, keepdims=True)
+        scaled = np.empty_like(nearness)
+        means = [_mean(np.multiply(nearness, dtype.type(factor), out=scaled), known)[0] for factor in factors]
         return np.asarray([((mean - row_targets[part]) ** 2).sum(axis=1) for mean in means])
 
-    return np.concatenate(workers.map(task, chunks(len(rows), ROWS_A_TASK)), axis=1)
+    return np.concatenate(workers.map(task, chunks(len(rows), _rows_a_task(cols))), axis=1)
 
 
-def _mean(closeness: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Return the mean of the columns' targets, and leave its weights in place of their logarithms."""
-    closeness -= closeness.max(axis=1, keepdims=True)
+def _rows_a_task(cols: NDArray[Any]) -> int:
+    n_cols, n_features = cols.shape
+    return FEWER_ROWS if ROWS_A_TASK * n_cols > MOST_PAIRS and n_features <= FEW_FEATURES else ROWS_A_TASK
+
+
+def _weighted(targets: Floats, weights: Floats, dtype: Any) -> NDArray[Any]:
+    """Return targets times weights, and the weights themselves: a product with these has a mean and what divides it."""
+    return np.column_stack([targets * weights[:, None], weights]).astype(dtype)
+
+
+def _mean(closeness: NDArray[Any], known: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return the mean of the columns' targets and the sum of its weights, which stay in place of their logarithms."""
     np.exp(closeness, out=closeness)
-    closeness /= closeness.sum(axis=1, keepdims=True)
-    return np.asarray(closeness @ known)
+    sums = np.asarray(closeness @ known, dtype=np.float64)
+    total = np.where(sums[:, -1:] > 0, sums[:, -1:], 1.0)
+    return sums[:, :-1] / total, total

@@ -31,6 +31,9 @@ and their margins do."""
 TIE = -0.5
 """Standard errors by which errors may be higher and still count as a tie."""
 
+ENOUGH_ROWS = 1_000
+"""Held-out rows from which on their errors alone tell whether anything is left to gain."""
+
 FAR_GAINS = 0.005
 """Share of the differences on either side that count as much as the next one, where targets are real."""
 
@@ -102,6 +105,16 @@ class Found:
     def gain_over(self, other: Found, robust: bool) -> Gain:
         """Return by how much the same rows are less wrong here; ``robust`` lets no row's difference dominate."""
         return self._gain(other.errors - self.errors, robust)
+
+    def leaves(self, doubt: float) -> bool:
+        """Tell whether a candidate with half of the errors would be better by so many standard errors; yes of few rows.
+
+        The gain in k rows that are no longer wrong is the root of k standard errors.
+        """
+        if len(self.errors) < ENOUGH_ROWS:
+            return True
+        wrong = self.weights * self.errors
+        return bool(wrong.sum() ** 2 > 2.0 * doubt**2 * (wrong**2).sum())
 
     def loss_gain_over(self, other: Found, robust: bool) -> Gain:
         """Return by how much the same rows lose less here, for two candidates of one loss."""

@@ -11,9 +11,9 @@ from dsekl.search.regions import Places
 from dsekl.solvers import DualAscent, Problem
 
 from .data import Data
+from .kind import Kind
 from .planes import with_plane
 from .score import Found
-from .search import Kind
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,8 @@ def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C
 def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float, seed: int) -> Floats:
     """Return three lines: errors, losses and weights of the held-out rows of one split."""
     fitted = np.setdiff1d(np.arange(len(data)), held_out)
-    rows = data.rows.take(fitted)
+    known = data.rows.without(held_out)
+    rows = known.take(fitted)
     matrix = gram.build(
         kind.kernel, rows, gamma, "float32", data.budget, data.workers, data.kernel_tol,
         kind.reshaping,
@@ -50,6 +51,6 @@ def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float,
         if data.deadline.passed or solver.judge(problem, state).met:
             break
     coef = solver.coefficients(problem, state)
-    f = matrix.at(data.rows.take(held_out)).product(slice(None), slice(None), coef)
+    f = matrix.at(known.take(held_out)).product(slice(None), slice(None), coef)
     y = data.targets[held_out]
     return np.stack([data.errors(y, f), kind.loss.value(y, f).mean(axis=1), data.weights[held_out]])

@@ -27,7 +27,7 @@ from dsekl.runs import Course, Monitor, Progress, optimise
 from dsekl.solvers import DualAscent, Problem
 from dsekl.workers import ALONE, Workers
 
-from .model import Model
+from .model import Model, of_moderate_size
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,9 @@ AIM = 0.9
 TRIES = 4
 COUNT_STEPS = 200
 """Truncation finds the number of terms to this share of them."""
+
+SIZED = ("tolerance", "largest_change", "mean_change", "norm_of_change")
+"""What is told in units of f."""
 
 MAX_EPOCHS = 60
 GAP = 2e-3
@@ -104,10 +107,13 @@ def compact(
     square = model.gram.with_workers(workers).square()
     if square is None:
         return None
-    original = _Original(model, square, rows, workers, budget)
-    candidates = [original.coef, _truncated(original, tolerance), _within_bound(original, tolerance, verbose)]
+    size = float(of_moderate_size(model.coef.reshape(-1, 1))[1][0])  # of targets of extreme size
+    original = _Original(model.divided_by(size), square, rows, workers, budget)
+    width = tolerance / size
+    candidates = [original.coef, _truncated(original, width), _within_bound(original, width, verbose)]
     coef = min(candidates, key=lambda coef: np.count_nonzero(coef.any(axis=1)))
-    return Compacted(*model.restricted(coef), _cost(original, coef, tolerance, decide))
+    cost = _cost(original, coef, width, decide)
+    return Compacted(*model.restricted(coef * size), {k: v * size if k in SIZED else v for k, v in cost.items()})
 
 
 def _truncated(original: _Original, tolerance: float) -> Floats:

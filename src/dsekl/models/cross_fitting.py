@@ -29,6 +29,8 @@ MANY_ROWS = 8_000
 
 FOLDS = 5
 
+Floats = NDArray[np.float64]
+
 
 class HasModel(Protocol):
     """What a fit gives, as far as it is wanted here."""
@@ -52,16 +54,21 @@ class CrossFit:
         """Return predictions of rows by models without them: of all ``folds``, or of parts drawn by the seed."""
         parts = []
         for number, fold in enumerate(self._folds() if folds is None else folds):
-            rest = np.setdiff1d(np.arange(len(self.examples)), fold.held_out)
-            settled = replace(self.settled, gamma=fold.gamma, randomness=self._rng(number).bit_generator.state)
-            run = Run(self.seed, replace(self.stopping, validation_fraction=None), workers, settled=settled)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit itself has told the user
-                model = self.solve(self.machine, self.examples.take(rest), run).model
-            f = model.evaluate(_queries(self.examples.rows, rest, fold.held_out), workers, self.machine.budget)
+            f = self._predicted(number, fold, workers) if fold.f is None else fold.f
             held_out = self.examples.take(fold.held_out)
             parts.append(Unseen(f, held_out.targets, held_out.weights, held_out.places))
         return Unseen(*(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])))
+
+    def _predicted(self, number: int, fold: Fold, workers: Workers) -> Floats:
+        """Return f of a fold's rows by a machine that is fitted on the others."""
+        rest = np.setdiff1d(np.arange(len(self.examples)), fold.held_out)
+        examples = self.examples.without(fold.held_out)
+        settled = replace(self.settled, gamma=fold.gamma, randomness=self._rng(number).bit_generator.state)
+        run = Run(self.seed, replace(self.stopping, validation_fraction=None), workers, settled=settled)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit itself has told the user
+            model = self.solve(self.machine, examples.take(rest), run).model
+        return model.evaluate(_queries(examples.rows, rest, fold.held_out), workers, self.machine.budget)
 
     def _folds(self) -> list[Fold]:
         n, rng = len(self.examples), self._rng(FOLDS)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from dsekl.rows import ArrayRows, CsrRows, DenseRows, Rows, SquareRows
+from dsekl.rows import ArrayRows, CsrRows, DenseRows, InformedRows, Rows, SquareRows
 from dsekl.runs import ErrorMeasure
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,8 @@ class Examples:
         keys = _keys(X)
         order = np.lexsort((self.weights, *self.targets.T, keys))
         X, keys = X[order], keys[order]
-        ordered = self._reordered(order, self.rows.take(order) if sparse else ArrayRows(X))
+        in_memory = sparse or isinstance(self.rows, InformedRows)
+        ordered = self._reordered(order, self.rows.take(order) if in_memory else ArrayRows(X))
         targets = ordered.targets
         repeats = np.zeros(len(order), dtype=bool)
         repeats[1:] = (keys[1:] == keys[:-1]) & (X[1:] == X[:-1]).all(axis=1)
@@ -92,6 +93,10 @@ class Examples:
     def for_cross_fits(self) -> Examples:
         """Return the examples in an order of their own, without a measure of errors, which only validation needs."""
         return replace(self, errors=absolute_errors).for_search(sparse=True)
+
+    def without(self, hidden: NDArray[np.intp]) -> Examples:
+        """Return the examples with features that know nothing of the targets of some of them."""
+        return replace(self, rows=self.rows.without(hidden)) if isinstance(self.rows, InformedRows) else self
 
     def split(self, fraction: float | None, rng: np.random.Generator) -> tuple[Examples, Examples | None]:
         """Return the examples to train on, and those to hold out: a share of them, a number of them, or none.
@@ -117,7 +122,8 @@ class Examples:
                 f"validation_fraction={fraction!r} cannot be held out of {len(self)} rows ({error}); change it, or set "
                 "early_stopping=False"
             ) from error
-        return self.take(np.sort(kept)), self.take(np.sort(out))
+        known = self.without(out)
+        return known.take(np.sort(kept)), known.take(np.sort(out))
 
     def _reordered(self, indices: NDArray[np.intp], rows: Rows) -> Examples:
         classes = None if self.classes is None else self.classes[indices]

@@ -98,10 +98,11 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
     counted = examples
     with run.blaming_its_file():
         if run.file is not None:
-            _check_settled(machine, settled, examples)
+            check_settled(machine, settled, examples.targets.shape[1], int(examples.places.max()) + 1)
         problem, examples = machine.problem(examples, settled, run, rng)
     with HeldInterrupts():
-        state, monitor = run.take_up(machine.solver, problem, rng)
+        known = run.known_coef[examples.places] if run.known_coef is not None and machine.exact else None
+        state, monitor = run.take_up(machine.solver, problem, rng, known)
     monitor.patience = run.stopping.patience
     if held_out is not None:
         monitor.validation = _validation(problem.gram.at(held_out.rows), held_out)
@@ -196,10 +197,10 @@ def _hooks(run: Run, monitor: Monitor, fitted: Callable[[], Fitted]) -> Hooks:
     return replace(hooks, before_epoch=watcher.before_epoch, after_epoch=after_epoch)
 
 
-def _check_settled(machine: Machine, settled: Settled, examples: Examples) -> None:
+def check_settled(machine: Machine, settled: Settled, n_outputs: int, n_rows: int) -> None:
     """Raise ValueError where what a checkpoint says was settled is not what the machine asks for."""
     if settled.unseen is not None:
-        settled.unseen.check(examples.targets.shape[1], int(examples.places.max()) + 1)
+        settled.unseen.check(n_outputs, n_rows)
     for part, found, known in (
         (machine.kernel, settled.kernel, CHOSEN_KERNELS),
         (machine.loss, settled.loss, CHOSEN_LOSSES),

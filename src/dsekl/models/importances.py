@@ -25,7 +25,7 @@ from .model import Model
 
 Floats = NDArray[np.float64]
 
-EVALUATIONS = 2**28
+EVALUATIONS = 2**24
 """Kernel values that may be computed, all features together."""
 
 FEWEST_ROWS, MOST_ROWS = 16, 1_000
@@ -47,20 +47,36 @@ def importances(model: Model, rows: Rows, seed: int, workers: Workers, deadline:
     fast = isinstance(gram, DenseGram) and isinstance(gram.col_points, DensePoints)
     # Elsewhere every feature asks for all of each new row's kernel values, which take all features each.
     cost = model.n_terms * rows.n_features * (1 if fast else rows.n_features)
-    n_rows = min(len(rows), MOST_ROWS, max(FEWEST_ROWS, EVALUATIONS // cost))
+    n_rows = rows_for(len(rows), cost)
     if deadline.passed or (not fast and n_rows * cost > 2 * EVALUATIONS):
         return None
-    rng = np.random.default_rng([seed, 5])
-    chosen = np.sort(rng.choice(len(rows), n_rows, replace=False))
-    # A round in random order, so that no row gets its own.
-    order = rng.permutation(n_rows)
-    others = np.empty_like(order)
-    others[order] = np.roll(order, 1)
+    chosen, others = exchanged_rows(len(rows), n_rows, seed)
     effects = (
         _exchanged(model, gram, rows, chosen, others, workers, deadline)
         if fast
         else _evaluated(model, rows, chosen, others)
     )
+    return shares(effects)
+
+
+def rows_for(n: int, cost: int) -> int:
+    """Return how many of n rows are looked at, where one of them costs so many kernel values."""
+    return min(n, MOST_ROWS, max(FEWEST_ROWS, EVALUATIONS // cost))
+
+
+def exchanged_rows(n: int, n_rows: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows that are looked at, and for each the number among them of the one whose features it gets."""
+    rng = np.random.default_rng([seed, 5])
+    chosen = np.sort(rng.choice(n, n_rows, replace=False))
+    # A round in random order, so that no row gets its own.
+    order = rng.permutation(n_rows)
+    others = np.empty_like(order)
+    others[order] = np.roll(order, 1)
+    return chosen, others
+
+
+def shares(effects: Floats) -> Floats:
+    """Return effects as shares of their sum, if there are any."""
     total = effects.sum()
     return np.asarray(effects / total if total > 0 else effects)
 
@@ -83,33 +99,18 @@ def _exchanged(
 ) -> Floats:  # fmt: skip
     """Return the features' effects by an exchange of their parts of the distance."""
     raw = rows.dense(chosen)
-    points, centres = gram.placement.dense(raw), gram.col_points.data
+    points = gram.placement.dense(raw)
     slopes = None if model.trend is None else (model.columns(raw), model.trend)
-    part, profile, params = PARTS[gram.kernel.pairwise], gram.kernel.profile(), gram.kernel.params()
-    coef = model.coef.astype(points.dtype)
     moves = np.flatnonzero((points != points[0]).any(axis=0))
     most = FEWEST_ROWS if deadline.comes else len(points)
-    pieces = chunks(len(points), min(most, max(1, TILE // len(centres))))
     effects = np.zeros(points.shape[1])
-    for piece in pieces:
+    for piece in chunks(len(points), min(most, rows_a_tile(model.n_terms))):
         if piece.start >= FEWEST_ROWS and deadline.passed:
             break
-        x, new = points[piece], points[others[piece]]
-        pairwise = sum(part(x[:, d, None], centres[None, :, d]) for d in range(points.shape[1]))
+        exchange = Exchange(gram, model.coef, points[piece], points[others[piece]])
 
-        def value(tile: NDArray[Any]) -> NDArray[Any]:
-            profile(tile, params)
-            return np.asarray(tile @ coef)
-
-        f = value(np.array(pairwise))
-
-        def effect(
-            d: int, x: Any = x, new: Any = new, pairwise: Any = pairwise, f: Any = f, piece: Any = piece
-        ) -> float:
-            tile = pairwise - part(x[:, d, None], centres[None, :, d]) + part(new[:, d, None], centres[None, :, d])
-            if gram.kernel.pairwise is not Pairwise.DOT:
-                np.maximum(tile, 0, out=tile)  # rounding
-            change = value(tile) - f
+        def effect(d: int, exchange: Exchange = exchange, piece: Any = piece) -> float:
+            change = exchange.change(d)
             if slopes is not None:
                 columns, trend = slopes
                 change = change + (columns[others[piece], d] - columns[piece, d])[:, None] * trend[d]
@@ -117,6 +118,34 @@ def _exchanged(
 
         effects[moves] += workers.map(effect, moves.tolist())
     return effects
+
+
+def rows_a_tile(n_terms: int) -> int:
+    """Return how many rows are looked at together."""
+    return max(1, TILE // max(1, n_terms))
+
+
+class Exchange:
+    """Some points ``x`` and the terms of a model, and what becomes of f when a feature is that of a ``new`` point."""
+
+    def __init__(self, gram: DenseGram, coef: Floats, x: NDArray[Any], new: NDArray[Any]) -> None:
+        self._x, self._new, self._centres = x, new, gram.col_points.data
+        self._part, self._kernel, self._coef = PARTS[gram.kernel.pairwise], gram.kernel, coef.astype(x.dtype)
+        parts = (self._part(x[:, d, None], self._centres[None, :, d]) for d in range(x.shape[1]))
+        self._pairwise = np.asarray(sum(parts))
+        self._f = self._value(self._pairwise.copy())
+
+    def change(self, d: int) -> NDArray[Any]:
+        """Return how f changes at each point."""
+        centres = self._centres[None, :, d]
+        tile = self._pairwise - self._part(self._x[:, d, None], centres) + self._part(self._new[:, d, None], centres)
+        if self._kernel.pairwise is not Pairwise.DOT:
+            np.maximum(tile, 0, out=tile)  # rounding
+        return np.asarray(self._value(tile) - self._f)
+
+    def _value(self, tile: NDArray[Any]) -> NDArray[Any]:
+        self._kernel.profile()(tile, self._kernel.params())
+        return np.asarray(tile @ self._coef)
 
 
 def _squares(x: NDArray[Any], z: NDArray[Any]) -> NDArray[Any]:

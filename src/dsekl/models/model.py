@@ -25,6 +25,21 @@ QUERY_ROWS = 2**16
 FEWEST_QUERY_ROWS = 1024
 
 
+MODERATE = 2.0**64
+"""Coefficients up to this, and down to 1 over it, are left as they are."""
+
+
+def of_moderate_size(coef: Floats) -> tuple[Floats, Floats]:
+    """Return coefficients that fit float32, in which products may be made, and what each output is to be multiplied by.
+
+    Those of targets of extreme size do not. The sizes are powers of two, so that no bit is lost.
+    """
+    largest = np.abs(coef).max(axis=0, initial=0.0)
+    extreme = (largest > MODERATE) | ((largest < 1.0 / MODERATE) & (largest > 0.0))
+    size = np.where(extreme, np.exp2(np.frexp(largest)[1] - 1.0), 1.0)
+    return coef / size, size
+
+
 @dataclass(frozen=True)
 class Model:
     """``f(x) = sum_j term_j(x) coef_j + intercept + <trend, x>``.
@@ -83,12 +98,19 @@ class Model:
         # Raw, as points and in spatial order, each entry takes up to 16 bytes: half the budget for all of them.
         size = min(QUERY_ROWS, max(FEWEST_QUERY_ROWS, budget // (32 * rows.n_features)))
         parts = chunks(len(rows), size)
-        return np.concatenate([gram.at(rows.take(part)).product(everything, everything, self.coef) for part in parts])
+        coef, unit = of_moderate_size(self.coef)
+        found = [gram.at(rows.take(part)).product(everything, everything, coef) for part in parts]
+        return np.asarray(np.concatenate(found) * unit)
 
     def restricted(self, coef: Floats) -> tuple[Model, NDArray[np.intp]]:
         """Return the model with other coefficients of the same terms, without those that are 0, and which it keeps."""
         kept = np.flatnonzero(coef.any(axis=1))
         return replace(self, gram=self.gram.restricted(kept), coef=coef[kept]), kept
+
+    def divided_by(self, size: float) -> Model:
+        """Return the model of f over some number."""
+        trend = None if self.trend is None else self.trend / size
+        return replace(self, coef=self.coef / size, intercept=self.intercept / size, trend=trend)
 
     def columns(self, X: NDArray[Any]) -> Floats:
         """Return raw rows on the scale that the trend has its columns on."""

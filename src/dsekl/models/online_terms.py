@@ -60,10 +60,8 @@ def rows_of(model: Model) -> Floats:
 
 def model_of(learner: Learner | LargeLearner, kernel: VectorKernel) -> tuple[Model, NDArray[np.intp]]:
     """Return an online machine as a plain model, and which of its points each term is."""
-    rows, coef = learner.support_vectors(), learner.dual_coef()
+    rows, coef = learner.support_vectors(), learner.kernel_share * learner.dual_coef()
     built = gram.build(kernel, ArrayRows(rows), learner.gamma, "float64")
     order = np.arange(len(coef)) if built.order is None else built.order
-    intercept, trend = learner.intercept, None
-    if learner.beside is not None:
-        intercept, trend = learner.beside.intercept + intercept, learner.beside.trend
-    return Model(built.detached(), coef[order], intercept, trend), order
+    trend, intercept = learner.affine()
+    return Model(built.detached(), coef[order], intercept, trend if trend.any() else None), order

@@ -19,7 +19,7 @@ from dsekl.gram.sparse import SparseGram
 from dsekl.kernels import Kernel, ObjectKernel, Pairwise, Precomputed, SpectralKernel, VectorKernel
 from dsekl.kernels.kernel import NO_PARAMS
 
-from .model import Model
+from .model import Model, of_moderate_size
 
 WITNESSES = 24
 """Points whose kernel values tell whether a kernel that is given again is the same; files before 0.2.0 have 3."""
@@ -68,8 +68,10 @@ def check_sizes(model: Model, gamma: float | NDArray[np.float64] | None) -> None
     if gamma is not None and not np.allclose(scale, np.asarray(gamma) ** gram.kernel.gamma_power, atol=0.0):
         raise ValueError("gamma_ is not that of the file's points")
     with np.errstate(all="ignore"):
-        largest = _largest_value(gram) * np.abs(model.coef).sum()
-    if not largest < np.finfo(gram.placement.dtype).max:  # products take the coefficients in the kernel's type
+        coef, size = of_moderate_size(model.coef)
+        values = np.abs(coef).sum(axis=0) * _largest_value(gram)
+    # Products take the coefficients in the kernel's type.
+    if not (values < np.finfo(gram.placement.dtype).max).all() or not np.isfinite(values * size).all():
         raise ValueError("its points, its kernel or its coefficients are too large to be computed with")
 
 

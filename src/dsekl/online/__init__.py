@@ -7,10 +7,11 @@ one file each, under the contract of ``published``.
 from .budget_perceptron import BudgetPerceptron
 from .budgeted_sgd import BudgetedSGD
 from .forgetron import Forgetron
-from .learner import Learner, Settings
+from .learner import Learner
 from .norma import Norma
 from .projectron import Projectron
 from .published import Published
+from .stream_settings import Settings
 
 __all__ = [
     "BudgetPerceptron",

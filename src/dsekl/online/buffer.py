@@ -29,7 +29,7 @@ SIZE, RANDOM = 0, 1
 """Places among the counts: how many points there are, and the state of the random numbers."""
 
 FACTOR, REGRET, AVERAGE_REGRET = 0, 1, 2
-"""Lines of the machines: what is stored is to be multiplied by it; the losses of late, of f and of its average."""
+"""Lines of the machines: what is stored is to be multiplied by it; the recent losses, of f and of its average."""
 
 LABEL, ARRIVAL, SCRATCH = 0, 1, 2
 """The last lines. Points of one label may be merged; arrival is the number of the last row that a point stands for."""
@@ -54,13 +54,12 @@ class Buffer(NamedTuple):
     def empty(n_features: int, n_outputs: int, n_machines: int, budget: int, seed: int) -> Buffer:
         """Return a buffer without points."""
         capacity = budget + 1
-        n_lines = 3 * n_outputs * n_machines + 2 * n_outputs + n_machines + SCRATCH + N_SCRATCH
         machines = np.zeros((3, n_machines))
         machines[FACTOR] = 1.0
         return Buffer(
             np.zeros((n_features, capacity)),
             np.zeros((capacity, capacity)),
-            np.zeros((n_lines, capacity)),
+            np.zeros((n_lines(n_outputs, n_machines) + N_SCRATCH, capacity)),
             machines,
             np.array([0, seed * 2 + 1], dtype=np.uint64),
             n_outputs,
@@ -74,6 +73,11 @@ class Buffer(NamedTuple):
     def parts(self) -> Parts:
         """Views of the lines by name."""
         return Parts(*split.py_func(self))
+
+
+def n_lines(n_outputs: int, n_machines: int) -> int:
+    """Return how many lines say something of a point, those for intermediate results left out."""
+    return 3 * n_outputs * n_machines + 2 * n_outputs + n_machines + SCRATCH
 
 
 class Parts(NamedTuple):

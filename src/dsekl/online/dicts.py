@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from .buffer import Floats
 from .growth import add_output, widen
 from .large import LargeLearner
-from .learner import MOST_BUDGET, Learner, Settings
+from .learner import Learner
 from .odds import probabilities
-from .slots import Slots
+from .slots import LARGEST, Slots
+from .stream_settings import MOST_BUDGET, Settings
 
 
 @dataclass
@@ -64,6 +66,18 @@ class DictMachine:
         """Return the predictions of rows, (n, n_outputs); None before any row."""
         return None if self.learner is None else self.learner.evaluate(self.slots.rows(dicts, grow=False))
 
+    def likeliest(self, x: Mapping[Any, Any]) -> Hashable | None:
+        """Return the likeliest class of a row, of equal ones the first; None before any row.
+
+        Slopes without offsets make probabilities, so that f has the same largest class.
+        """
+        f = self.evaluate([x])
+        if f is None:
+            return None
+        positive = len(self.codes) == 2 and f[0, 0] > 0.0
+        code = int(f[0].argmax()) if len(self.codes) > 2 else int(positive)
+        return next(islice(self.codes, code, None))
+
     def probabilities(self, dicts: Sequence[Mapping[Any, Any]]) -> Floats | None:
         """Return the probability of each class, in the order of the codes; None before any row."""
         f = self.evaluate(dicts)
@@ -83,4 +97,6 @@ def _finite(value: Any, name: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"the {name} is {value!r:.60}, no finite number; leave such rows out")
+    if abs(number) > LARGEST:
+        raise ValueError(f"the {name} is {value!r:.60}, too large for squares; divide it by a constant")
     return number

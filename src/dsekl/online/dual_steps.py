@@ -136,7 +136,7 @@ def predict(b: Any, n: int, row: Any, beside: Any, lines: Any) -> None:
 
 @part()
 def combine(b: Any, lines: Any, out: Any) -> None:
-    """Put the mean of all predictions, weighted by how they did of late, into ``out``."""
+    """Put the mean of all predictions, weighted by their recent losses, into ``out``."""
     least, total, machines = least_regret(b.machines), 0.0, b.machines.shape[1]
     for o in range(b.outputs):
         out[o] = 0.0

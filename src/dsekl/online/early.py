@@ -1,4 +1,4 @@
-"""The rows that came first, from which the weights of the features are learned."""
+"""The last rows of a stream, from which the weights of the features are learned."""
 
 from __future__ import annotations
 
@@ -50,6 +50,23 @@ class EarlyRows:
         self.stored_targets[first:last] = targets[:kept]
         self.stored_weights[first:last] = weights[:kept]
         self.size = last
+
+    def make_room(self, n_rows: int) -> None:
+        """Let the older half go where there is no room for so many more."""
+        if self.size + n_rows > self.most:
+            self.keep_last(self.most // 2)
+
+    def limit(self, most: int) -> None:
+        """Keep at most so many rows from now on."""
+        self.most = most
+        if self.size > most:
+            self.keep_last(most)
+
+    def keep_last(self, n_rows: int) -> None:
+        """Let all but the last rows go."""
+        for name in ("stored_rows", "stored_targets", "stored_weights"):
+            setattr(self, name, getattr(self, name)[max(0, self.size - n_rows) : self.size].copy())
+        self.size = len(self.stored_weights)
 
     def _resize(self, n_rows: int) -> None:
         for name in ("stored_rows", "stored_targets", "stored_weights"):

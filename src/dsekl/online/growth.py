@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import relearning
 from .buffer import Buffer
 from .large import LargeLearner
 from .learner import Learner
@@ -43,16 +44,22 @@ def _widen_small(learner: Learner, more: int) -> None:
     learner.forget_scale()
     if learner.early is not None:
         learner.early.widen(n_features)
+        learner.early.limit(relearning.most_rows(n_features))
     learner.move_points(learner.gamma_now())
+    if learner.mixture is not None:
+        learner.mixture = learner.mixture.widened(n_features)
 
 
 def add_output(learner: Learner | LargeLearner) -> None:
     """Make room for one class more: from one output for two classes to three, or from one per class on."""
+    if isinstance(learner, Learner):
+        learner.tally()
     outputs = learner.n_outputs
     signs = [-1.0, 1.0] if outputs == 1 else [1.0] * outputs
     places = [0, 0] if outputs == 1 else list(range(outputs))
     learner.intercept, learner.unit = np.zeros(len(signs) + 1), np.ones(len(signs) + 1)
-    learner.odds = for_one_class_more(learner.odds, outputs)
+    mixes = isinstance(learner, Learner) and learner.mixture is not None
+    learner.odds = for_one_class_more(learner.odds, outputs, halved=mixes)
     if isinstance(learner, LargeLearner):
         _add_output_large(learner, places, signs)
     else:
@@ -87,3 +94,5 @@ def _add_output_small(learner: Learner, outputs: int, places: list[int], signs: 
     learner.targets = Moments.of(new.outputs)
     if learner.early is not None:
         learner.early.add_class(places, signs)
+    if learner.mixture is not None:
+        learner.mixture = learner.mixture.with_class(places, signs)

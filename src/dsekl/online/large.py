@@ -9,6 +9,8 @@ batch, with the pruned products of ``dsekl.gram``, whose spatial order is made a
 4. over the budget, the points of the smallest coefficients go, and the nearest point of their label in the spatial
    order takes over what they add to f.
 
+With ``half_life="auto"`` all points go when the stream changes and they are worse than none (``large_drift``).
+
 The weights of the features are learned by ``dsekl.metric`` from the first ``EARLY`` rows. Until then, every batch
 learns from all rows so far anew.
 """
@@ -16,6 +18,7 @@ learns from all rows so far anew.
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,19 +28,19 @@ from numpy.typing import NDArray
 from dsekl import gram
 from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
-from dsekl.kernels import Pairwise
 from dsekl.rows import ArrayRows
 from dsekl.solvers.dual.block import descend
 from dsekl.workers import ALONE
 
-from . import odds
+from . import large_drift, odds
 from .batch import Batch
 from .beside import Beside
 from .buffer import Floats
+from .large_budget import shrunk
 from .large_scales import KERNEL_TOL, MEMORY, by_spread, scales_of
 from .large_view import View, whole_parts
-from .learner import Settings
 from .moments import Moments, observe_and_fill
+from .stream_settings import OVERFLOW, Settings
 
 BATCH = 2048
 EARLY = 4 * BATCH
@@ -45,8 +48,6 @@ EARLY = 4 * BATCH
 
 SWEEPS = 3
 SMALL = 0.01
-NEAR = 32
-"""Points on either side in the spatial order among which the nearest is looked for."""
 
 
 @dataclass
@@ -71,6 +72,8 @@ class LargeLearner:
     loss_sum: float = 0.0
     beside: Beside | None = None
     """Of a batch model that went online: then all scales stay as they were there."""
+    lowest: float | None = None
+    """The lowest mean loss of a mini-batch since the stream changed, for ``half_life="auto"``."""
     n_scaled: int = 0
     """Features whose gamma was set; those behind them have come up since."""
     _shown: View | None = field(default=None, repr=False)
@@ -118,6 +121,10 @@ class LargeLearner:
     def columns(self, X: Floats) -> Floats:
         """Return rows on the scale on which the kernel sees their columns."""
         return X if self.beside is None else self.beside.columns(X)
+
+    def stand_alone(self) -> None:
+        """Be the machine with the weights that it has."""
+        self.early = None
 
     def forget_model(self) -> None:
         """Have what predicts made anew, since points have changed."""
@@ -167,25 +174,47 @@ class LargeLearner:
         self.features, batch = features, replace(batch, rows=rows)
         self._scale_new_features()
         f = self.predicted(batch.rows)
-        y = (batch.targets - self.intercept) / self.unit
-        lost = (self.settings.loss.value(y, f) * self.unit ** getattr(self.settings.loss, "degree", 0)).mean(axis=1)
+        lost = self.losses_of(batch, f)
         self.loss_sum += float(batch.weights @ lost)
         self.weight += float(batch.weights.sum())
+        if not math.isfinite(self.loss_sum):
+            raise ValueError(OVERFLOW)
         if self.settings.classes:
             self.odds = self.odds.copy()
             odds.observe(self.odds, f, batch.targets, batch.weights)
         if self.early is None:
-            self._take(batch, f)
+            if self._out_of_date(batch, lost):
+                self.drop_points()
+                f = self.predicted(batch.rows)
+            self.take(batch, f)
             return
         self.early = self.early.with_more(batch)
         self._set_scales(self.early)
-        self._model = None
-        self.points, self.coef = self.points.at(slice(0)), self.coef[:0]
+        self.drop_points()
         for first in range(0, len(self.early), BATCH):
             part = self.early.at(slice(first, first + BATCH))
-            self._take(part, self.predicted(part.rows))
+            self.take(part, self.predicted(part.rows))
         if len(self.early) >= EARLY:
             self.early = None
+
+    def losses_of(self, batch: Batch, f: Floats) -> Floats:
+        """Return the loss of each row in the user's units; ``f`` are predictions in units of the spread."""
+        loss, y = self.settings.loss, (batch.targets - self.intercept) / self.unit
+        with np.errstate(over="ignore", invalid="ignore"):  # which ends in OVERFLOW
+            return np.asarray((loss.value(y, f) * self.unit ** getattr(loss, "degree", 0)).mean(axis=1))
+
+    def drop_points(self) -> None:
+        """Forget all points; the scales stay."""
+        self.points, self.coef, self._model = self.points.at(slice(0)), self.coef[:0], None
+
+    def _out_of_date(self, batch: Batch, lost: Floats) -> bool:
+        """Tell whether ``half_life="auto"`` forgets all points; whole mini-batches alone decide on it."""
+        if not isinstance(self.settings.half_life, str) or len(batch) < BATCH:
+            return False
+        changed = large_drift.rises(self.lowest, lost)
+        level = float(lost.mean())
+        self.lowest = level if changed or self.lowest is None else min(level, self.lowest)
+        return changed and large_drift.better_anew(self, batch)
 
     def _set_scales(self, early: Batch) -> None:
         self.gamma, self.intercept, self.unit = scales_of(
@@ -200,7 +229,7 @@ class LargeLearner:
             self.gamma = np.concatenate([self.gamma[: self.n_scaled], by_spread(self.features.variance)[new]])
             self.n_scaled, self._model = self.n_features, None
 
-    def _take(self, batch: Batch, f: Floats) -> None:
+    def take(self, batch: Batch, f: Floats) -> None:
         """Steps 2 to 4; ``f`` are the predictions of the batch, in units of the spread."""
         self._forget(len(batch))
         built = self._gram(batch.rows)
@@ -233,7 +262,9 @@ class LargeLearner:
         built = self._gram(self.points.rows)
         if built.order is not None:
             self.points, self.coef = self.points.at(built.order), self.coef[built.order]
-        rng = np.random.default_rng([self.seed, self.n_seen, len(self.coef)])
+        # By the weight of the rows that were learned from: how many have come, and wait, is a matter of batches.
+        learned = int(np.float64(self.weight).view(np.uint64))
+        rng = np.random.default_rng([self.seed, learned, len(self.coef)])
         first = int(rng.integers(0, max(1, len(self.coef) - BATCH + 1)))
         part = slice(first, first + BATCH)
         f = built.product(part, slice(None), self.coef) + self._beside(self.points.rows[part])
@@ -244,33 +275,7 @@ class LargeLearner:
 
     def _shrink(self) -> None:
         """Let points go that are over the budget; points are in their spatial order."""
-        over = len(self.coef) - self.settings.budget
-        if over <= 0:
-            return
-        sizes = np.square(self.coef).sum(axis=1)
-        goes = np.sort(np.argpartition(sizes, over)[:over])
-        coef, mass = self.coef.copy(), self.points.weights.copy()
-        scaled = self.points.rows * np.sqrt(self.gamma)
-        stays = np.ones(len(coef), dtype=bool)
-        stays[goes] = False
-        for i in goes.tolist():
-            near = np.arange(max(0, i - NEAR), min(len(coef), i + NEAR + 1))
-            near = near[stays[near] & (self.points.labels[near] == self.points.labels[i])]
-            if len(near):
-                s = np.square(scaled[near] - scaled[i]).sum(axis=1)
-                j = near[s.argmin()]
-                coef[j] += coef[i] * self._kernel_value(float(s.min()))
-                mass[j] += mass[i]
-        self.points, self.coef = replace(self.points, weights=mass).at(stays), coef[stays]
-
-    def _kernel_value(self, s: float) -> float:
-        """Return the kernel at a squared distance; 0 for kernels of anything else."""
-        kernel = self.settings.kernel
-        if kernel.pairwise is not Pairwise.SQUARED_DISTANCE:
-            return 0.0
-        tile = np.array([[s]])
-        kernel.profile()(tile, kernel.params())
-        return float(tile[0, 0])
+        self.points, self.coef = shrunk(self.points, self.coef, self.settings, self.gamma)
 
     def _forget(self, n_rows: int) -> None:
         half_life = self.settings.half_life
@@ -311,6 +316,18 @@ class LargeLearner:
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
         return self._view().evaluate(self.columns(X))
+
+    @property
+    def kernel_share(self) -> float:
+        """The weight of the sum over points in what is predicted."""
+        return 1.0
+
+    def affine(self) -> tuple[Floats, Floats]:
+        """Return what is predicted beside the points: slopes (n_features, n_outputs) and intercept, in user's units."""
+        machine = self.settled()
+        if machine.beside is not None:
+            return machine.beside.trend, machine.beside.intercept + machine.intercept
+        return np.zeros((machine.n_features, machine.n_outputs)), machine.intercept
 
     def support_vectors(self) -> Floats:
         """Return the points of the buffer as rows."""

@@ -13,7 +13,7 @@ from dsekl.workers import ALONE
 
 from .batch import Batch
 from .buffer import Floats
-from .learner import Settings
+from .stream_settings import Settings
 
 KERNEL_TOL = 1e-5
 MEMORY = 2**28

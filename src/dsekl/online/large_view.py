@@ -60,7 +60,8 @@ class View:
         """Return a view with no rows behind those."""
         settings = replace(machine.settings, budget=PART, half_life=None, gamma=machine.gamma, maintenance="absorb")
         tail = Learner.start(settings, machine.n_features, machine.n_outputs, machine.seed)
-        tail.center, tail.gamma, tail.early = machine.features.mean.copy(), machine.gamma, None
+        tail.stand_alone()
+        tail.center, tail.gamma = machine.features.mean.copy(), machine.gamma
         tail.intercept, tail.unit, tail.beside = machine.intercept, machine.unit, MachineBeside(machine)
         return View(n_whole, machine, tail)
 

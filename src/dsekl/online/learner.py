@@ -4,110 +4,35 @@ Everything happens at row numbers that do not depend on the batches in which row
 give one model to the bit. Between two such numbers, rows go through compiled code.
 
 The scales of columns and targets are those of the rows so far, taken anew whenever the number of rows doubles. With
-``gamma="auto"`` the weights of the features are learned at ``LEARNED_AT`` rows, from the rows that came first.
+``gamma="auto"`` the weights of the features are learned from the last rows (``relearning``).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.compiled import pointer, profile_signature
-from dsekl.kernels import RBF, Pairwise, VectorKernel
-from dsekl.losses import Loss, Quantile
+from dsekl.kernels import Pairwise
 
-from . import dual_steps, odds, weights
+from . import drift, dual_steps, odds, relearning
 from .beside import Beside
 from .buffer import FACTOR, REGRET, Buffer, Floats
-from .buffer_points import PAIRWISE
-from .dual_steps import STEP, Ascent, Compared, Rows
+from .dual_steps import Rows
 from .early import EarlyRows
-from .maintenance import shrinking
+from .mixture import Mixture
 from .moments import Moments
 from .prepared import Prepared
-
-LEARNED_AT = (512, 2048, 8192)
-"""Rows after which the weights of the features are learned."""
-
-MOST_EARLY = 2**22
-"""Entries of the rows that are kept for that."""
-
-HALF_LIVES = (np.inf, 1000.0, 100.0)
-"""In rows, of ``half_life="auto"``."""
-
-C_VALUES = {True: (1.0, 0.2, 10.0), False: (10.0, 1.0, 100.0)}
-"""Of ``C="auto"``, for classes and for numbers."""
+from .row_steps import Known, Scales
+from .stream_settings import OVERFLOW, Settings
 
 SWEEPS = 3
 """Passes over the buffer after the kernel has changed, and at the end of a fit."""
-
-MOST_BUDGET = 4096
-"""Points up to which the kernel values of all pairs are held."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a user decides on; ``classes`` tells whether targets are -1 and 1."""
-
-    kernel: VectorKernel
-    loss: Loss
-    gamma: float | Floats | str = "auto"
-    C: float | str = 1.0
-    budget: int = 500
-    maintenance: str = "merge"
-    half_life: float | str | None = None
-    n_cols: int = 32
-    classes: bool = True
-    learns_weights: bool = True
-
-    def __post_init__(self) -> None:
-        if self.budget > MOST_BUDGET and self.maintenance not in ("merge", "absorb"):
-            raise ValueError(
-                f"maintenance={self.maintenance!r} is for budgets up to {MOST_BUDGET:,}; with budget={self.budget} "
-                "points are absorbed: set maintenance='absorb'"
-            )
-
-    @property
-    def machines(self) -> tuple[tuple[float, float], ...]:
-        """The half-life and the C of each machine: the first C forgets at all rates, the others at the first."""
-        if self.half_life is None:
-            lives: tuple[float, ...] = (np.inf,)
-        else:
-            lives = HALF_LIVES if isinstance(self.half_life, str) else (float(self.half_life),)
-        first, *others = C_VALUES[self.classes] if isinstance(self.C, str) else (float(self.C),)
-        return (*((life, first) for life in lives), *((lives[0], C) for C in others))
-
-    @property
-    def first_C(self) -> float:
-        return self.machines[0][1]
-
-    @property
-    def way(self) -> str:
-        """The maintenance that the kernel allows: points between two others are known for Gaussians alone."""
-        return "absorb" if self.maintenance == "merge" and not isinstance(self.kernel, RBF) else self.maintenance
-
-    @property
-    def compared(self) -> Compared:
-        profile = pointer(self.kernel.profile(), profile_signature("float64"))
-        return Compared(PAIRWISE[self.kernel.pairwise], profile, self.kernel.params())
-
-    @property
-    def ascent(self) -> Ascent:
-        tilt = 0.0 if self.classes else self.loss.shape if isinstance(self.loss, Quantile) else 0.5
-        step = pointer(self.loss.dual_step(), STEP)
-        return Ascent(
-            step,
-            float(self.loss.shape),
-            np.array([C for _, C in self.machines]),
-            self.n_cols,
-            shrinking(self.way),
-            tilt,
-        )
 
 
 @dataclass
@@ -130,14 +55,22 @@ class Learner:
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0
+    unjudged: list[tuple[Floats, Floats, Floats]] = field(default_factory=list)
+    """Targets, predictions and weights of the last rows, whose losses are not in the sum yet."""
     early: EarlyRows | None = None
-    """The rows that came first, until weights have been learned from them for the last time."""
+    """The last rows since the stream changed, from which weights are learned."""
+    since: int = 0
+    """The row number from which on rows count for that."""
+    errors: Floats = field(default_factory=drift.nothing)
+    """The recent errors, by which a change is detected."""
+    mixture: Mixture | None = None
+    """The simple models beside the kernel machine."""
     beside: Beside | None = None
     """Of a batch model that went online: then all scales stay as they were there."""
 
     @staticmethod
-    def start(settings: Settings, n_features: int, n_outputs: int, seed: int) -> Learner:
-        """Return a machine that has seen nothing."""
+    def start(settings: Settings, n_features: int, n_outputs: int, seed: int, mixes: bool = True) -> Learner:
+        """Return a machine that has seen nothing; ``mixes`` tells whether simple models stand beside it."""
         machines = len(settings.machines)
         learner = Learner(
             settings, seed, Buffer.empty(n_features, n_outputs, machines, settings.budget, seed),
@@ -146,9 +79,15 @@ class Learner:
         )  # fmt: skip
         learner.gamma = learner.gamma_now()
         if learner._learns_weights:
-            most = min(LEARNED_AT[-1], max(LEARNED_AT[0], MOST_EARLY // n_features))
-            learner.early = EarlyRows.none(n_features, n_outputs, most)
+            learner.early = relearning.no_rows(n_features, n_outputs)
+        if mixes and settings.supervised:
+            steepness = odds.steepness(settings.loss) if settings.classes else 1.0
+            learner.mixture = Mixture.start(n_features, n_outputs, settings.classes, steepness)
         return learner
+
+    def stand_alone(self) -> None:
+        """Be the kernel machine with the weights that it has, and nothing else."""
+        self.early = self.mixture = None
 
     @cached_property
     def _prepare(self) -> Callable[[], Prepared]:
@@ -162,6 +101,7 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what there is to pickle: addresses of compiled functions are those of one process."""
+        self.tally()
         return {name: value for name, value in vars(self).items() if name not in ("_prepare", "_scale")}
 
     @property
@@ -179,11 +119,16 @@ class Learner:
     @property
     def progressive_loss(self) -> float:
         """The mean loss of all rows, each predicted before it was learned from."""
+        self.tally()
         return self.loss_sum / self.weight if self.weight else float("nan")
 
     @cached_property
     def _scale(self) -> Floats:
         return np.asarray(self.gamma**self.settings.kernel.gamma_power)
+
+    @property
+    def _scales(self) -> Scales:
+        return Scales(self.center, self._scale, self.intercept, self.unit)
 
     def forget_scale(self) -> None:
         """Have the scale of points computed anew, since gamma has changed."""
@@ -216,44 +161,72 @@ class Learner:
             last = min(len(X), first + self._next_event() - self.n_seen)
             part = slice(first, last)
             self._learn_part(X[part], Y[part], sample_weight[part], labels[part], out[part])
-            if self.n_seen & (self.n_seen - 1) == 0 and self.n_seen > 1:
-                self._rescale()
+            if self.beside is None:
+                self._at_row_number()
             first = last
+        if len(X) > 1:
+            self.tally()  # a loss that overflows is told of with the rows that it is of
         return out
 
     def _next_event(self) -> int:
-        """Return the next number of rows that is a power of two, at least 2."""
-        return 1 << max(1, self.n_seen.bit_length())
+        """Return the next number of rows that is a power of two, at least 2, or ends a block."""
+        return min(1 << max(1, self.n_seen.bit_length()), (self.n_seen // drift.BLOCK + 1) * drift.BLOCK)
+
+    def _at_row_number(self) -> None:
+        """Do what is due after so many rows: take scales anew, look for a change, learn weights."""
+        n, moved = self.n_seen, False
+        if n & (n - 1) == 0 and n > 1:
+            self._move_targets()
+            moved = self.move_points(self.gamma_now())
+            if self.mixture is not None:
+                self.mixture.place(self.features, self.targets)
+        if n % drift.BLOCK == 0 and self._learns_weights:
+            if drift.changed(self.errors):
+                relearning.start_anew(self)
+            if self.early is not None:
+                if relearning.due(n - self.since):
+                    moved = relearning.relearn(self, self.early) or moved
+                self.early.make_room(drift.BLOCK)
+        if moved:
+            self.settle()
 
     def _learn_part(self, X: Floats, Y: Floats, weights: Floats, labels: NDArray[np.int64], out: Floats) -> None:
-        prepared = self.prepared
-        prepared.observe(self.features, X, weights)
-        if not self.settings.classes:
-            prepared.observe(self.targets, Y, weights)
-        y = (Y - self.intercept) / self.unit
-        rows = Rows(self.points_of(X), y, weights, labels, self.beside_at(X))
-        prepared.learn(self.buffer, rows, self.n_seen, out)
-        if self.settings.classes:
-            prepared.observe_odds(self.odds, out, Y, weights)
-        for lost, weight in zip(self._loss_of(y, out).tolist(), weights.tolist(), strict=True):
-            self.loss_sum += weight * lost
-            self.weight += weight
-        out *= self.unit
-        out += self.intercept
+        y, f = np.empty_like(Y), np.empty_like(Y)
+        rows = Rows(X, Y, weights, labels, self.beside_at(X))
+        known = Known(self.features, self.targets, self.odds, self.errors, self.mixture)
+        self.prepared.learn(self.buffer, known, self._scales, X, rows, self.n_seen, y, f, out)
+        self.unjudged.append((y, f, weights))
         if self.early is not None:
             self.early.add(X, Y, weights)
         self.n_seen += len(X)
+        if self.n_seen % drift.BLOCK == 0:
+            self.tally()
 
-    def _loss_of(self, y: Floats, f: Floats) -> Floats:
-        """Return the loss of each row, in the user's units."""
+    def tally(self) -> None:
+        """Add the losses of the last rows up: those of many cost as much as those of one."""
+        if not self.unjudged:
+            return
+        y, f, weights = (np.concatenate(parts) for parts in zip(*self.unjudged, strict=True))
+        self.unjudged.clear()
         degree = getattr(self.settings.loss, "degree", 0)
-        return np.asarray((self.settings.loss.value(y, f) * self.unit**degree).mean(axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):  # which ends in OVERFLOW
+            losses = (self.settings.loss.value(y, f) * self.unit**degree).mean(axis=1)
+        for lost, weight in zip(losses.tolist(), weights.tolist(), strict=True):
+            self.loss_sum += weight * lost
+            self.weight += weight
+        if not math.isfinite(self.loss_sum):
+            raise ValueError(OVERFLOW)
 
     @property
     def _learns_weights(self) -> bool:
         settings = self.settings
         named = isinstance(settings.gamma, str) and settings.gamma == "auto"
-        return named and settings.learns_weights and settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE
+        return (
+            named
+            and settings.supervised
+            and self.beside is None
+            and settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE
+        )
 
     def gamma_now(self) -> Floats:
         """Return gamma from the rows so far; that of features whose weight was learned stays."""
@@ -272,19 +245,6 @@ class Learner:
         power = 1.0 if self.settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE else 0.5
         own = 1.0 / (varying.sum() * np.where(varying, variance, 1.0) ** power)
         return np.where(self.learned, self.gamma, np.where(varying, own, 0.0))
-
-    def _rescale(self) -> None:
-        """Take the scales of columns and targets anew, and carry the buffer over."""
-        if self.beside is not None:
-            return
-        self._move_targets()
-        moved = self.move_points(self.gamma_now())
-        if self.early is not None and self.n_seen in LEARNED_AT:
-            moved = self._learn_weights(self.early) or moved
-            if self.n_seen == LEARNED_AT[-1]:
-                self.early = None
-        if moved:
-            self.settle()
 
     def settled(self) -> Learner:
         """Return the machine after all rows so far: none of them waits."""
@@ -312,6 +272,7 @@ class Learner:
         """Take mean and spread of real targets anew."""
         if self.settings.classes:
             return
+        self.tally()
         unit = np.sqrt(self.targets.variance)
         unit = np.where(unit > 0, unit, 1.0)
         b, n = self.buffer.parts, self.n_points
@@ -322,39 +283,34 @@ class Learner:
         self.intercept, self.unit = self.targets.mean.copy(), unit
         b.targets[:, :n] = (raw - self.intercept[:, None]) / unit[:, None]
 
-    def _learn_weights(self, early: EarlyRows) -> bool:
-        """Learn the weights of the features from the rows that came first; tell whether they have changed."""
-        kernel, b, n = self.settings.kernel, self.buffer, self.n_points
-
-        def profile(s: Floats) -> Floats:
-            kernel.profile()(s, kernel.params())
-            return s
-
-        self.settle()
-        best = int(b.machines[REGRET].argmin())
-        lines = slice(best * self.n_outputs, (best + 1) * self.n_outputs)
-        coef = b.machines[FACTOR, best] * b.parts.coef[lines, :n].T
-        expansion = weights.Expansion(b.points[:, :n].T.copy(), coef, profile)
-        y = (early.targets - self.intercept) / self.unit
-        examples = weights.Examples(self.points_of(early.rows), y, early.weights, self.settings.loss)
-        times = weights.descend(expansion, examples, np.random.default_rng([self.seed, self.n_seen]))
-        if times is None:
-            return False
-        self.learned |= self.gamma > 0
-        self.move_points(np.asarray(self.gamma * times ** (1.0 / kernel.gamma_power)))
-        return True
-
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
         rows, out = self.columns(X), np.empty((len(X), self.n_outputs))
-        self.prepared.evaluate(self.buffer, self.points_of(rows), self.beside_at(rows), out)
-        return np.asarray(out * self.unit + self.intercept)
+        self.prepared.evaluate(self.buffer, self.mixture, self._scales, rows, self.beside_at(rows), out)
+        return out
 
     def sum_over_points(self, rows: Floats) -> Floats:
         """Return the sum over the points alone at rows on the scale of the kernel, in the user's units."""
         out = np.empty((len(rows), self.n_outputs))
-        self.prepared.evaluate(self.buffer, self.points_of(rows), np.zeros_like(out), out)
-        return out * self.unit
+        scales = self._scales._replace(intercept=np.zeros(self.n_outputs))
+        self.prepared.evaluate(self.buffer, None, scales, rows, np.zeros_like(out), out)
+        return out
+
+    @property
+    def kernel_share(self) -> float:
+        """The weight of the sum over points in what is predicted."""
+        return 1.0 if self.mixture is None else float(self.mixture.shares()[0])
+
+    def affine(self) -> tuple[Floats, Floats]:
+        """Return what is predicted beside the points: slopes (n_features, n_outputs) and intercept, in user's units."""
+        trend, intercept = np.zeros((self.n_features, self.n_outputs)), self.kernel_share * self.intercept
+        if self.beside is not None:
+            return self.beside.trend, self.beside.intercept + intercept
+        if self.mixture is not None:
+            slopes, more = self.mixture.affine()
+            trend[: len(slopes)] += slopes
+            intercept = intercept + more
+        return trend, intercept
 
     def support_vectors(self) -> Floats:
         """Return the points of the buffer as rows, on the scale on which the kernel sees their columns."""
@@ -362,7 +318,10 @@ class Learner:
         return np.asarray(np.divide(live, scale, out=np.zeros_like(live), where=scale > 0) + self.center)
 
     def dual_coef(self) -> Floats:
-        """Return the coefficients that predict, (n_points, n_outputs), in the user's units."""
+        """Return the coefficients that predict, (n_points, n_outputs), in the user's units.
+
+        They are those of the kernel machine by itself; ``kernel_share`` is its weight among all models.
+        """
         b = self.buffer
         regrets = b.machines[REGRET:]
         trust = np.exp(regrets.min() - regrets)

@@ -30,6 +30,9 @@ N_CANDIDATES = 12
 N_NEIGHBOURS = 16
 """Points that take over the coefficients of one that is projected."""
 
+LEAST_TRUST = 0.02
+"""Weight of a machine, over that of the best, below which its coefficients do not count when points are compared."""
+
 TINY = 1e-150
 RIDGE = 1e-10
 
@@ -39,7 +42,7 @@ SHRINK = types.void(*[matrix(float64)] * 4, vector(uint64), types.intp)
 
 @part()
 def least_regret(machines: Any) -> Any:
-    """Return the losses of late of the best machine."""
+    """Return the recent losses of the best machine."""
     least = np.inf
     for m in range(machines.shape[1]):
         least = min(least, min(machines[REGRET, m], machines[AVERAGE_REGRET, m]))
@@ -58,11 +61,14 @@ def squared_sizes(b: Any, n: int, out: Any) -> None:
     coef = split(b)[0]
     for j in range(n):
         out[j] = 0.0
-    for g in range(coef.shape[0]):
-        m = g // b.outputs
-        times = trust(b, m) * b.machines[FACTOR, m] * b.machines[FACTOR, m]
-        for j in range(n):
-            out[j] += times * (coef[g, j] * coef[g, j])
+    for m in range(b.machines.shape[1]):
+        trusted = trust(b, m)
+        if trusted < LEAST_TRUST:
+            continue
+        times = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m]
+        for g in range(m * b.outputs, (m + 1) * b.outputs):
+            for j in range(n):
+                out[j] += times * (coef[g, j] * coef[g, j])
 
 
 @part()
@@ -71,11 +77,14 @@ def products(b: Any, n: int, i: int, out: Any) -> None:
     coef = split(b)[0]
     for j in range(n):
         out[j] = 0.0
-    for g in range(coef.shape[0]):
-        m = g // b.outputs
-        times = trust(b, m) * b.machines[FACTOR, m] * b.machines[FACTOR, m] * coef[g, i]
-        for j in range(n):
-            out[j] += times * coef[g, j]
+    for m in range(b.machines.shape[1]):
+        trusted = trust(b, m)
+        if trusted < LEAST_TRUST:
+            continue
+        for g in range(m * b.outputs, (m + 1) * b.outputs):
+            times = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m] * coef[g, i]
+            for j in range(n):
+                out[j] += times * coef[g, j]
 
 
 @part()

@@ -11,10 +11,11 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import dual_steps, odds
+from . import row_steps
 from .buffer import Buffer, Floats
 from .dual_steps import Ascent, Compared, Rows
-from .moments import Moments, observe
+from .mixture import Mixture
+from .row_steps import Known, Scales
 
 
 class Prepared:
@@ -23,19 +24,25 @@ class Prepared:
     def __init__(self, compared: Compared, steps: Ascent, half_lives: list[float]) -> None:
         self.compared, self.steps = compared, steps
         self.keep = np.exp2(-1.0 / np.array(half_lives))
+        self.no_mixture = Mixture.start(0, 1, classes=True)
+        """Stands for one where there is none, since the types of arguments are always the same."""
         self._entries: dict[Any, Any] = {}
 
-    def observe(self, moments: Moments, rows: Floats, weights: Floats) -> None:
-        self._call(observe, moments, rows, weights)
+    def learn(
+        self, b: Buffer, known: Known, scales: Scales, X: Floats, rows: Rows, n_seen: int, y: Floats, f: Floats,
+        out: Floats,
+    ) -> None:  # fmt: skip
+        mixes = known.mixture is not None
+        known = known if mixes else known._replace(mixture=self.no_mixture)
+        arguments = (self.compared, self.steps, self.keep, n_seen, y, f, out)
+        self._call(row_steps.take, b, known, mixes, scales, X, rows, *arguments)
 
-    def observe_odds(self, known: Floats, f: Floats, targets: Floats, weights: Floats) -> None:
-        self._call(odds.observe, known, f, targets, weights)
-
-    def learn(self, b: Buffer, rows: Rows, n_seen: int, out: Floats) -> None:
-        self._call(dual_steps.learn, b, rows, self.compared, self.steps, self.keep, n_seen, out)
-
-    def evaluate(self, b: Buffer, points: Floats, beside: Floats, out: Floats) -> None:
-        self._call(dual_steps.evaluate, b, points, beside, self.compared, out)
+    def evaluate(
+        self, b: Buffer, mixture: Mixture | None, scales: Scales, X: Floats, beside: Floats, out: Floats
+    ) -> None:
+        mixes = mixture is not None
+        some = mixture if mixes else self.no_mixture
+        self._call(row_steps.evaluate, b, some, mixes, scales, X, beside, self.compared, out)
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a compiled function; its arrays are contiguous and of one type, whatever the user's were."""

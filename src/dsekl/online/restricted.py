@@ -12,10 +12,14 @@ from .buffer import FACTOR, N_SCRATCH, SIZE, Buffer, Floats
 from .large import LargeLearner
 from .learner import Learner
 
+LEAST_SHARE = 1e-9
+"""Weight of the kernel machine among all models below which its coefficients stay as they are."""
+
 
 def restricted(learner: Learner | LargeLearner, kept: NDArray[np.intp], coef: Floats) -> Learner | LargeLearner:
     """Return a copy with the points ``kept`` and coefficients (n_kept, n_outputs) for them, in the user's units."""
-    own = coef / learner.unit
+    share = learner.kernel_share
+    own = coef / (share * learner.unit) if share > LEAST_SHARE else learner.dual_coef()[kept] / learner.unit
     if isinstance(learner, LargeLearner):
         return replace(learner, points=learner.points.at(kept), coef=own, _shown=None, _model=None)
     new, old, n = copy.deepcopy(learner), learner.buffer, len(kept)

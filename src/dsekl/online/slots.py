@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -24,6 +24,9 @@ MOST_SLOTS = 4096
 LARGEST = 1e150
 """Numbers up to this have squares."""
 
+PLAIN = frozenset((float, int))
+"""Types of values that need no look."""
+
 Slot = tuple[Hashable, str | None]
 """A feature, and the category of a text."""
 
@@ -36,11 +39,18 @@ class Slots:
     absent: list[float] = field(default_factory=list)
     """What a row has in a column that it says nothing of: NaN for numbers, 0 for categories."""
 
+    _usual: tuple[tuple[Hashable, ...], list[int] | None, int] | None = field(default=None, repr=False, compare=False)
+    """The names of the last row of numbers, in their order, their columns unless these are all in order, and how many
+    columns there were: rows mostly have the same."""
+
     def __len__(self) -> int:
         return len(self.places)
 
-    def rows(self, dicts: Iterable[Mapping[Any, Any]], grow: bool) -> Floats:
+    def rows(self, dicts: Sequence[Mapping[Any, Any]], grow: bool) -> Floats:
         """Return dicts as rows of an array; features that are not known are left out, or get columns."""
+        row = self._as_before(dicts[0]) if len(dicts) == 1 else None
+        if row is not None:
+            return row
         found = [self._entries(x) for x in dicts]
         if grow:
             for entries in found:
@@ -53,6 +63,26 @@ class Slots:
                 if place is not None:
                     row[place] = value
         return rows
+
+    def _as_before(self, x: Mapping[Any, Any]) -> Floats | None:
+        """Return a row of numbers under the names of the last one; None for any other."""
+        names = tuple(x)
+        if self._usual is None or self._usual[0] != names or self._usual[2] != len(self.places):
+            places = [self.places.get((name, None), -1) for name in names]
+            if not places or min(places) < 0:
+                return None
+            self._usual = names, None if places == list(range(len(self.places))) else places, len(self.places)
+        values = list(x.values())
+        if not PLAIN.issuperset(map(type, values)):
+            return None
+        total = sum(values)
+        if total - total != 0.0 or max(values) > LARGEST or min(values) < -LARGEST:  # NaN among them, or infinity
+            return None
+        if self._usual[1] is None:
+            return np.array([values], dtype=np.float64)
+        row = np.array([self.absent])
+        row[0, self._usual[1]] = values
+        return row
 
     def _add(self, entries: Mapping[Slot, float]) -> None:
         new = [slot for slot in entries if slot not in self.places]

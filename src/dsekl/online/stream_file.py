@@ -10,15 +10,15 @@ import numpy as np
 
 from dsekl import kernels, losses, persistence
 from dsekl.kernels import VectorKernel
-from dsekl.persistence import Location, ModelFileError, checking, decoded, encoded
+from dsekl.persistence import Location, ModelFileError, building, decoded, encoded
 from dsekl.runs.fields import checked
 from dsekl.solvers.state import Count, Positive, Range
 
 from .dicts import DictMachine
 from .large_state import learner_from, state_of
-from .learner import Settings
 from .maintenance import WAYS
 from .slots import MOST_SLOTS, Slots
+from .stream_settings import MOST_COLS, Settings
 
 KIND = "stream"
 MOST_CLASSES = 1000
@@ -28,7 +28,7 @@ FIELDS: dict[str, Any] = {
     "kernel": str, "loss": str, "gamma": Positive | Literal["auto", "scale"], "C": Positive | Literal["auto"],
     "budget": Annotated[int, Range(1, most=MOST_POINTS)], "maintenance": str,
     "half_life": Annotated[float, Range(1.0)] | Literal["auto"] | None,
-    "n_cols": Annotated[int, Range(0, most=2**31)], "classes": bool,
+    "n_cols": Annotated[int, Range(0, most=MOST_COLS)], "classes": bool,
 }  # fmt: skip
 """The settings that a file keeps; kernel and loss go by name."""
 
@@ -67,7 +67,7 @@ def read(path: Location) -> tuple[DictMachine, dict[str, Any], dict[str, Any]]:
     header, arrays = persistence.read(path)
     if header.get("kind") != KIND:
         raise ModelFileError(path, f"it is a {header.get('kind')}, not written by 'dsekl stream'")
-    with checking(path):
+    with building(path):
         given = decoded(header["parameters"], arrays, {})
         if set(given) != set(FIELDS):
             raise ValueError(f"its settings are {sorted(given)}, not {sorted(FIELDS)}")

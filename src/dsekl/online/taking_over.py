@@ -30,7 +30,8 @@ from .buffer import SCRATCH, SIZE, Floats, split
 from .buffer_points import kernel_row, own_value
 from .dual_steps import Rows, enter
 from .large import LargeLearner
-from .learner import MOST_BUDGET, Learner, Settings
+from .learner import Learner
+from .stream_settings import MOST_BUDGET, Settings
 
 FAR = 10.0
 """Margins, or spreads, from the target at which a loss is as steep as it gets, if there is a limit to that."""
@@ -70,7 +71,8 @@ def started_from(settings: Settings, terms: Terms, seed: int) -> Learner | Large
     n_features, n_outputs = terms.rows.shape[1], coef.shape[1]
     kind = LargeLearner if settings.budget > MOST_BUDGET else Learner
     learner = kind.start(settings, n_features, n_outputs, seed)
-    learner.gamma, learner.unit, learner.beside, learner.early = terms.gamma, terms.unit, terms.beside, None
+    learner.stand_alone()
+    learner.gamma, learner.unit, learner.beside = terms.gamma, terms.unit, terms.beside
     points = Batch(terms.rows, targets * terms.unit, masses, labels)
     if isinstance(learner, LargeLearner):
         learner.take_over(points, coef)

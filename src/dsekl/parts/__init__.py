@@ -4,10 +4,12 @@ from .ascent_in_parts import PartsAscent
 from .build import Parts, build
 from .cuts import Planes, n_parts_of
 from .hands import Hands, OwnHands
+from .local_updates import LocalUpdates, SharedUpdates
 from .part import Part, Region, Rows, Task
 
 __all__ = [
     "Hands",
+    "LocalUpdates",
     "OwnHands",
     "Part",
     "Parts",
@@ -15,6 +17,7 @@ __all__ = [
     "Planes",
     "Region",
     "Rows",
+    "SharedUpdates",
     "Task",
     "build",
     "n_parts_of",

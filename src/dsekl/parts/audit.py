@@ -23,7 +23,7 @@ from dsekl.rows import ArrayRows
 from dsekl.workers import ALONE, chunks
 
 from .part import Part, Region, Task
-from .rounds import PartState
+from .part_state import PartState
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

@@ -18,10 +18,9 @@ MOST_COPIES, MOST_SHARE = 4.0, 0.5
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts, wherever they are: what stands for each and its region, its rows, and whose copies it holds."""
+    """Parts, wherever they are: what stands for each, its rows, and whose copies it holds."""
 
     task: Task
-    regions: list[Any]
     parts: list[Any]
     sizes: list[int]
     neighbours: list[list[int]]
@@ -94,7 +93,7 @@ def build(hands: Hands, task: Task, regions: list[Any]) -> Parts:
     for p in numbers:
         copies = [hands.submit(f"copies-{q}-{p}", copies_for, regions[q], asked[q], p) for q in neighbours[p]]
         parts.append(hands.submit(f"part-{p}", part_of, task, regions[p], copies, asked[p]))
-    return Parts(task, regions, parts, [size for _, _, size in outer], neighbours, n_copies, wide)
+    return Parts(task, parts, [size for _, _, size in outer], neighbours, n_copies, wide)
 
 
 def _near(one: tuple[Any, Any, int], other: tuple[Any, Any, int], reach: Reach) -> bool:

@@ -19,6 +19,9 @@ class Hands(Protocol):
     def gather(self, results: Sequence[Any]) -> list[Any]:
         """Return the results themselves, in the order in which they are asked for."""
 
+    def spread(self, parts: Sequence[Any], loads: Sequence[float]) -> list[Any]:
+        """Return the same parts, where those who work on them have as much to do as all others."""
+
 
 class OwnHands:
     """This process: each task is run when it is submitted."""
@@ -28,3 +31,6 @@ class OwnHands:
 
     def gather(self, results: Sequence[Any]) -> list[Any]:
         return list(results)
+
+    def spread(self, parts: Sequence[Any], loads: Sequence[float]) -> list[Any]:
+        return list(parts)

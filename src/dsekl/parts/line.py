@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.losses import Loss
-from dsekl.solvers.dual.acceleration import RESOLUTION
+from dsekl.solvers.dual.acceleration import lowest
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,9 @@ class Line:
     @staticmethod
     def of(loss: Loss, y: Floats, C: Floats, ends: tuple[Floats, Floats], F: Floats, G: Floats) -> Line:
         """Return the sums of some rows whose coefficients change from the first of the ``ends`` to the second."""
-        before, after = ends
+        # Rows that stay where they are add a constant, which no step length depends on.
+        moved = np.flatnonzero((ends[0] != ends[1]).any(axis=1))
+        before, after, y, C, F, G = ends[0][moved], ends[1][moved], y[moved], C[moved], F[moved], G[moved]
         change = after - before
         along = [
             loss.conjugate(y, between(before, after, np.full(y.shape[1], s)), C[:, None]).sum(axis=0) for s in STEPS
@@ -98,5 +100,5 @@ class Plane:
     def best_steps(self) -> Floats:
         """Return how far to go in each direction, (n, n_outputs)."""
         symmetric = 0.5 * (self.curvature + self.curvature.transpose(0, 2, 1))
-        found = [np.linalg.lstsq(A, -b, rcond=RESOLUTION)[0] for A, b in zip(symmetric, self.slope, strict=True)]
+        found = [lowest(A, b) for A, b in zip(symmetric, self.slope, strict=True)]
         return np.array(found).T

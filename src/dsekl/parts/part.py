@@ -22,6 +22,7 @@ from dsekl.solvers import Problem
 from dsekl.workers import ALONE
 
 from .halo import Boxes, Halo, Reach
+from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -49,7 +50,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Sized):
     """Raw rows with their targets and weights, and the places that they have in the user's X."""
 
     X: NDArray[Any]
@@ -65,6 +66,8 @@ class Rows:
     def joined(pieces: Sequence[Rows]) -> Rows:
         """Return the rows of all pieces, in the order of their places in X."""
         whole = Rows(*(np.concatenate([vars(piece)[name] for piece in pieces]) for name in vars(pieces[0])))
+        if (whole.places[1:] > whole.places[:-1]).all():
+            return whole  # as pieces come, in most cases; a copy of all rows may be more than memory has left
         return whole.take(np.argsort(whole.places, kind="stable"))
 
     def __len__(self) -> int:
@@ -72,7 +75,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Sized):
     """The rows of a part, in a spatial order, and their points."""
 
     number: int
@@ -96,7 +99,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Copies:
+class Copies(Sized):
     """Rows of a part that another part holds copies of, and their points."""
 
     owner: int
@@ -104,8 +107,13 @@ class Copies:
     points: NDArray[Any]
 
 
+def places_of(part: Part) -> Places:
+    """Return the places in X of a part's rows."""
+    return part.region.rows.places
+
+
 @dataclass(frozen=True)
-class Part:
+class Part(Sized):
     """A region with its halo; ``shared`` are its rows that other parts hold copies of."""
 
     task: Task

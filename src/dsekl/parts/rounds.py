@@ -1,8 +1,9 @@
 """The tasks of a round. Each is a pure function of a part and its state, so that a lost result can be made again.
 
 A round is a local epoch of dual ascent in each part, with the coefficients of all other parts held (``ascended``); the
-new coefficients of rows that others hold copies of go to them (``outbox``); with these, each part knows K d for its own
-rows (``coupled``), from which the step length is found (``line_of``); and the state moves on by it (``moved_on``).
+new coefficients of rows that others hold copies of go to them (``Outbox``); with these, each part knows K d for its own
+rows (``coupled``), from which the step length is found (``line_of``); and the state moves on by it (``moved_on``). Few
+of these tasks need the part itself, which may be on disk: what else is asked of a result, it carries.
 """
 
 from __future__ import annotations
@@ -15,74 +16,21 @@ from numpy.typing import NDArray
 
 from dsekl.blas import one_blas_thread
 from dsekl.solvers import DualAscent
-from dsekl.solvers.dual.ascent import ActiveRows
-from dsekl.solvers.dual.block import violations
-from dsekl.solvers.dual.certificate import Certificate, parts_of
-from dsekl.solvers.dual.dual_state import MEMORY, DualState
+from dsekl.solvers.dual.active_rows import ActiveRows
+from dsekl.solvers.dual.dual_state import MEMORY
 from dsekl.solvers.dual.shrinking import Conditions, confirmed_slack
 
 from .line import Line, Plane, between
 from .part import Part
+from .part_state import Own, Pace, PartState, Past, dual_state
+from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Own:
-    """Where the rows of a part stand: coefficients, predictions, and whether these are kept up."""
-
-    coef: Floats
-    F: Floats
-    active: NDArray[np.bool_]
-    rank: Places
-    """In which order the part's rows join the sample."""
-
-
-@dataclass(frozen=True)
-class Past:
-    """Where a part stood after an earlier round."""
-
-    coef: Floats
-    F: Floats
-    copies: Floats
-
-
-@dataclass(frozen=True)
-class PartState:
-    """Where a part stands; ``copies`` are the coefficients of its halo. The squared loss looks back at past rounds."""
-
-    own: Own
-    copies: Floats
-    past: tuple[Past, ...] = ()
-    evaluations: int = 0
-    received: int = 0
-    """Bytes from other parts, since the last cut."""
-
-
-@dataclass(frozen=True)
-class Pace:
-    """The few numbers that all parts share in a round."""
-
-    round: int
-    seed: int
-    scale: float
-    threshold: float
-    tolerated_share: float
-    slow: int = 0
-
-
-@dataclass(frozen=True)
-class Move:
-    """Where a part's own epoch would move its coefficients, and what that changes of its own predictions."""
-
-    coef: Floats
-    G: Floats
-    evaluations: int
-
-
-@dataclass(frozen=True)
-class Outbox:
+class Outbox(Sized):
     """The new coefficients of a part's rows that others hold copies of, where they are new."""
 
     number: int
@@ -91,47 +39,32 @@ class Outbox:
 
 
 @dataclass(frozen=True)
-class Coupled:
-    """A move with that of all others: K d for the part's active rows, and the new coefficients of its halo."""
+class Move(Sized):
+    """Where a part's own epoch would move its coefficients, and what that changes of its own predictions.
 
-    move: Move
+    Others are told of it by the ``outbox``, and by ``sums``, what it adds to the part of f beside the kernel.
+    """
+
+    coef: Floats
+    G: Floats
+    evaluations: int
+    outbox: Outbox
+    sums: Floats
+
+
+@dataclass(frozen=True)
+class Coupled(Sized):
+    """A move with that of all others: G = K d for the part's active rows, and the new coefficients of its halo.
+
+    ``line`` are the part's sums, from which the step length is found.
+    """
+
+    coef: Floats
     G: Floats
     copies: Floats
     evaluations: int
     received: int
-
-
-def first_steps(part: Part) -> Floats:
-    """Return the sum of the sizes of all rows' first steps, and how many rows there are."""
-    rows = part.region.rows
-    nothing = np.zeros_like(rows.targets)
-    steps = violations(rows.targets, part.C, nothing, nothing, part.own_diagonal, part.task.loss)
-    return np.array([steps.sum(), len(steps)])
-
-
-def begun(part: Part, size: int, seed: int) -> Own:
-    """Return where a part stands before the first round, with a sample of its rows."""
-    shape = part.region.rows.targets.shape
-    rank = np.random.default_rng([seed, 17, part.number]).permutation(shape[0])
-    return Own(np.zeros(shape), np.zeros(shape), rank < size, rank)
-
-
-def taken_up(part: Part, own: Own, others: Sequence[tuple[int, Own]]) -> PartState:
-    """Return the state of a part, with the coefficients of its copies as their owners have them."""
-    copies = np.zeros((len(part.halo), own.coef.shape[1]))
-    for number, other in others:
-        mine = part.halo.owner == number
-        copies[mine] = other.coef[part.halo.row[mine]]
-    return PartState(own, copies)
-
-
-def dual_state(own: Own, C: float, diagonal: Floats, pace: Pace, rng: np.random.Generator) -> DualState:
-    """Return the state of dual ascent on some rows alone, free to be moved."""
-    return DualState(
-        own.coef.copy(), rng, pace.round, F=own.F.copy(), C=C, rank=own.rank, size=len(own.rank), active=own.active,
-        diagonal=diagonal, scale=pace.scale, threshold=pace.threshold, tolerated_share=pace.tolerated_share,
-        slow=pace.slow,
-    )  # fmt: skip
+    line: Line | Plane
 
 
 @one_blas_thread()
@@ -144,23 +77,9 @@ def ascended(part: Part, state: PartState, solver: DualAscent, pace: Pace) -> Mo
         rows = ActiveRows(part.own_problem, moving)
         for _ in rows.run(solver, rows.plan(solver)):
             pass
-    return Move(moving.coef, moving.F - own.F, moving.evaluations)
-
-
-def outbox(part: Part, state: PartState, move: Move) -> Outbox:
-    """Return what others must hear of a move."""
-    rows = part.shared[(move.coef[part.shared] != state.own.coef[part.shared]).any(axis=1)]
-    return Outbox(part.number, rows, move.coef[rows])
-
-
-def sums_of_change(part: Part, state: PartState, move: Move) -> Floats:
-    """Return what a move adds to the part of f beside the kernel."""
-    return part.sums_beside(move.coef - state.own.coef)
-
-
-def sums_of_coef(part: Part, state: PartState) -> Floats:
-    """Return what the part's coefficients are to the part of f beside the kernel."""
-    return part.sums_beside(state.own.coef)
+    told = part.shared[(moving.coef[part.shared] != own.coef[part.shared]).any(axis=1)]
+    outbox, sums = Outbox(part.number, told, moving.coef[told]), part.sums_beside(moving.coef - own.coef)
+    return Move(moving.coef, moving.F - own.F, moving.evaluations, outbox, sums)
 
 
 def coupled(part: Part, state: PartState, move: Move, outboxes: Sequence[Outbox], sums: Floats) -> Coupled:
@@ -176,20 +95,22 @@ def coupled(part: Part, state: PartState, move: Move, outboxes: Sequence[Outbox]
     cols = np.flatnonzero(change.any(axis=1))
     f = move.G[active]
     evaluations = part.outside.with_rows(active).add_product(cols, change[cols], f) if len(active) else 0
-    f += part.beside(active, sums - sums_of_change(part, state, move))
+    f += part.beside(active, sums - move.sums)
     G = np.zeros_like(move.G)
     G[active] = f
-    return Coupled(move, G, copies, evaluations, sum(box.rows.nbytes + box.coef.nbytes for box in outboxes))
+    received = sum(box.rows.nbytes + box.coef.nbytes for box in outboxes)
+    line = line_of(part, state, move.coef, G)
+    return Coupled(move.coef, G, copies, move.evaluations + evaluations, received, line)
 
 
-def line_of(part: Part, state: PartState, found: Coupled) -> Line | Plane:
-    """Return the sums from which the step length is found."""
+def line_of(part: Part, state: PartState, coef: Floats, G: Floats) -> Line | Plane:
+    """Return the sums from which the step length towards new coefficients is found."""
     own, y = state.own, part.region.rows.targets
     if part.task.loss.quadratic:
-        directions = np.stack([found.move.coef - own.coef, *(own.coef - past.coef for past in state.past)])
-        moves = np.stack([found.G, *(own.F - past.F for past in state.past)])
+        directions = np.stack([coef - own.coef, *(own.coef - past.coef for past in state.past)])
+        moves = np.stack([G, *(own.F - past.F for past in state.past)])
         return Plane.of(directions, moves, y, part.C, own.coef, own.F)
-    return Line.of(part.task.loss, y, part.C, (own.coef, found.move.coef), own.F, found.G)
+    return Line.of(part.task.loss, y, part.C, (own.coef, coef), own.F, G)
 
 
 def moved_on(part: Part, state: PartState, found: Coupled, steps: Floats, pace: Pace, shrink: bool) -> PartState:
@@ -197,7 +118,7 @@ def moved_on(part: Part, state: PartState, found: Coupled, steps: Floats, pace: 
     own = state.own
     if part.task.loss.quadratic:
         return _along_plane(state, found, steps)
-    coef = between(own.coef, found.move.coef, steps)
+    coef = between(own.coef, found.coef, steps)
     F = own.F + steps * found.G
     active = own.active
     if shrink and active.any():
@@ -225,7 +146,7 @@ def _along_plane(state: PartState, found: Coupled, steps: Floats) -> PartState:
             moved = moved + step * (now - before)
         return np.asarray(moved)
 
-    coef = least(then.coef, found.move.coef, [past.coef for past in state.past])
+    coef = least(then.coef, found.coef, [past.coef for past in state.past])
     F = least(then.F, then.F + found.G, [past.F for past in state.past])
     copies = least(then.copies, found.copies, [past.copies for past in state.past])
     past = (*state.past[-MEMORY + 1 :], then)
@@ -234,74 +155,4 @@ def _along_plane(state: PartState, found: Coupled, steps: Floats) -> PartState:
 
 def _counted(state: PartState, found: Coupled) -> tuple[int, int]:
     """Return kernel values and bytes received, up to now."""
-    return state.evaluations + found.move.evaluations + found.evaluations, state.received + found.received
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a part adds to the figures of a round: some are sums over its sample, or over all of its rows."""
-
-    certificate: Certificate
-    evaluations: int
-    square_of_change: float
-    n_inactive: int
-    n_support: int
-    received: int
-
-    def __add__(self, other: Measured) -> Measured:
-        return Measured(*(vars(self)[name] + vars(other)[name] for name in vars(self)))
-
-
-def measured(part: Part, before: PartState, state: PartState, size: int) -> Measured:
-    """Measure a state of a part: the rows in a sample of a ``size``, with the predictions that it keeps."""
-    own = state.own
-    rows = np.flatnonzero(own.rank < size)
-    return Measured(
-        parts_of(part.own_problem, own.coef, part.own_diagonal, rows, own.F[rows]).summed(),
-        state.evaluations,
-        float(np.square(own.coef - before.own.coef).sum()),
-        int(np.count_nonzero(~own.active[rows])),
-        int(np.count_nonzero(own.coef.any(axis=1))),
-        state.received - before.received,
-    )
-
-
-def predicted(part: Part, state: PartState, size: int, sums: Floats) -> PartState:
-    """Predict the rows of a sample anew that are not active, and make them so; ``sums`` are beside the kernel."""
-    own = state.own
-    rows = np.flatnonzero((own.rank < size) & ~own.active)
-    if not len(rows):
-        return state
-    support, held = np.flatnonzero(own.coef.any(axis=1)), np.flatnonzero(state.copies.any(axis=1))
-    f = np.zeros((len(rows), own.coef.shape[1]))
-    evaluations = part.gram.with_rows(rows).add_product(support, own.coef[support], f)
-    evaluations += part.outside.with_rows(rows).add_product(held, state.copies[held], f)
-    f += part.beside(rows, sums - sums_of_coef(part, state))
-    F, active = own.F.copy(), own.active.copy()
-    F[rows], active[rows] = f, True
-    return replace(state, own=replace(own, F=F, active=active), evaluations=state.evaluations + evaluations)
-
-
-@dataclass(frozen=True)
-class Newcomers:
-    """Rows that joined a sample, as the model before it predicted them: their sum of losses, and some of them."""
-
-    loss: float
-    weight: float
-    f: Floats
-    targets: Floats
-    weights: Floats
-    places: Places
-
-
-def newcomers(part: Part, state: PartState, sizes: tuple[int, int], most: int) -> Newcomers:
-    """Return the rows that joined between two sizes of the sample; ``most`` of them are kept."""
-    own, rows = state.own, part.region.rows
-    joined = np.flatnonzero((own.rank >= sizes[0]) & (own.rank < sizes[1]))
-    loss = part.task.loss.value(rows.targets[joined], own.F[joined]).sum(axis=1)
-    weights = rows.weights[joined]
-    kept = joined[own.rank[joined] < sizes[0] + most]
-    return Newcomers(
-        float((weights * loss).sum()), float(weights.sum()), own.F[kept], rows.targets[kept], rows.weights[kept],
-        rows.places[kept],
-    )  # fmt: skip
+    return state.evaluations + found.evaluations, state.received + found.received

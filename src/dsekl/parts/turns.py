@@ -20,20 +20,22 @@ from dsekl.gram.affine import AffineGram
 from dsekl.gram.points import DensePoints
 from dsekl.losses import BoxedLoss
 from dsekl.solvers import DualAscent, Problem
-from dsekl.solvers.dual.ascent import SWEEPS_OF_ONE_BLOCK, ActiveRows
+from dsekl.solvers.dual.active_rows import SWEEPS_OF_ONE_BLOCK, ActiveRows
 from dsekl.solvers.dual.free import free_rows
 from dsekl.solvers.dual.shrinking import Conditions
 from dsekl.workers import chunks
 
 from .part import Part, Region, Task
-from .rounds import Coupled, Move, Own, Pace, PartState, dual_state
+from .part_state import Own, Pace, PartState, dual_state
+from .rounds import Coupled, line_of
+from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Piece:
+class Piece(Sized):
     """Some rows of a part on their way into a block."""
 
     number: int
@@ -46,7 +48,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Solved:
+class Solved(Sized):
     """A block that was solved: whose rows moved, their points, and their coefficients before and after."""
 
     owner: Places
@@ -155,11 +157,11 @@ def carried(part: Part, state: PartState, found: Solved) -> PartState:
     return replace(state, own=replace(own, coef=coef, F=F), evaluations=evaluations, received=received)
 
 
-def met(before: PartState, after: PartState) -> Coupled:
+def met(part: Part, before: PartState, after: PartState) -> Coupled:
     """Return what all blocks of a round have changed, as a move of all parts together."""
-    evaluations = after.evaluations - before.evaluations
-    move, received = Move(after.own.coef, np.zeros((0, 0)), evaluations), after.received - before.received
-    return Coupled(move, after.own.F - before.own.F, before.copies, 0, received)
+    evaluations, received = after.evaluations - before.evaluations, after.received - before.received
+    coef, G = after.own.coef, after.own.F - before.own.F
+    return Coupled(coef, G, before.copies, evaluations, received, line_of(part, before, coef, G))
 
 
 def terms_at(part: Part, state: PartState, other: Region) -> Floats:

@@ -5,7 +5,7 @@ Python values into what such a file can hold, and back. ``provenance`` says wher
 knows what a model is.
 """
 
-from .container import Location, ModelFileError, checking, read, read_header, write
+from .container import Location, ModelFileError, building, checking, read, read_header, write
 from .provenance import about, plain
 from .values import decode, decoded, encode, encoded
 
@@ -13,6 +13,7 @@ __all__ = [
     "Location",
     "ModelFileError",
     "about",
+    "building",
     "checking",
     "decode",
     "decoded",

@@ -126,6 +126,16 @@ def checking(path: Location, fix: str = "") -> Iterator[None]:
         raise ModelFileError(path, _with_fix(words, fix)) from error
 
 
+@contextmanager
+def building(path: Location) -> Iterator[None]:
+    """As ``checking``, where all that is made is what the file describes: too much of it is its error as well."""
+    try:
+        with checking(path):
+            yield
+    except MemoryError as error:
+        raise ModelFileError(path, f"what it describes needs more memory than there is ({error})") from error
+
+
 def _with_fix(reason: str, fix: str) -> str:
     return f"{reason}; {fix}" if fix else reason
 

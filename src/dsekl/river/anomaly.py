@@ -39,7 +39,7 @@ class KernelAnomalyDetector(Streamed, base.AnomalyDetector):
         self.kernel, self.gamma, self.C = kernel, gamma, C
         self.budget, self.maintenance, self.half_life = budget, maintenance, half_life
         self.n_cols, self.seed = n_cols, seed
-        self._start("hinge", "classification", learns_weights=False)
+        self._start("hinge", "classification", supervised=False)
 
     def learn_one(self, x: dict[Any, Any]) -> None:
         """Learn from a row."""

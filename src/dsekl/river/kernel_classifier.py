@@ -25,7 +25,7 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
         Every loss has probabilities, learned from rows as they were predicted before they were learned from.
     C : "auto" or float
         Weight of the loss of a row against the regularisation. "auto" weighs machines with 0.2, 1 and 10, which share
-        points and kernel values, by their losses of late.
+        points and kernel values, by their recent losses.
     budget : int
         Points that are kept.
     maintenance : str
@@ -42,7 +42,7 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> from dsekl.river import KernelClassifier
     >>> evaluate.progressive_val_score(datasets.Phishing(), KernelClassifier(seed=1), metrics.Accuracy())
-    Accuracy: 90.79%
+    Accuracy: 91.59%
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
         gamma: Any = "auto",
         loss: Any = "hinge",
         C: float | str = "auto",
-        budget: int = 200,
+        budget: int = 500,
         maintenance: str = "merge",
         half_life: Any = "auto",
         n_cols: int = 32,
@@ -74,6 +74,10 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
         """Learn from the rows of a frame, in order."""
         for x, label in zip(dicts_of(X), y.tolist(), strict=True):
             self._machine.learn(x, label, w)
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the likeliest class; None before any row."""
+        return self._machine.likeliest(x)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each class that has come up; nothing before any row."""

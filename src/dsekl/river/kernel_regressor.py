@@ -30,7 +30,7 @@ class KernelRegressor(Streamed, base.MiniBatchRegressor):
         gamma: Any = "auto",
         loss: Any = "squared",
         C: float | str = 10.0,
-        budget: int = 200,
+        budget: int = 500,
         maintenance: str = "merge",
         half_life: Any = "auto",
         n_cols: int = 32,

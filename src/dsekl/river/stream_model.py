@@ -11,6 +11,7 @@ from dsekl.kernels import VectorKernel
 from dsekl.online import Settings
 from dsekl.online.dicts import DictMachine
 from dsekl.online.maintenance import WAYS
+from dsekl.online.stream_settings import MOST_COLS
 
 DEFAULT_SEED = 0
 
@@ -28,7 +29,7 @@ class Streamed:
     seed: int | None
     _machine: DictMachine
 
-    def _start(self, loss: Any, task: str, learns_weights: bool = True) -> None:
+    def _start(self, loss: Any, task: str, supervised: bool = True) -> None:
         """Check the parameters, and begin with nothing."""
         kernel = kernels.resolve(self.kernel)
         if not isinstance(kernel, VectorKernel):
@@ -44,11 +45,13 @@ class Streamed:
         for name, least in (("budget", 1), ("n_cols", 0)):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number from {least} on")
+        if self.n_cols > MOST_COLS:
+            raise ValueError(f"n_cols={self.n_cols!r} must be at most {MOST_COLS}: so many points step with each row")
         if not (self.half_life in ("auto", None) or (not isinstance(self.half_life, str) and self.half_life >= 1)):
             raise ValueError(f"half_life={self.half_life!r} must be 'auto', None or a number of rows from 1 on")
         settings = Settings(
             kernel, losses.resolve(loss, task), self.gamma, C, self.budget, self.maintenance,
-            self.half_life, self.n_cols, task == "classification", learns_weights,
+            self.half_life, self.n_cols, task == "classification", supervised,
         )  # fmt: skip
         self._machine = DictMachine(settings, DEFAULT_SEED if self.seed is None else self.seed)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .array import ArrayRows
+from .array import ArrayRows, InformedRows
 from .csr import CsrRows
 from .digest import digest
 from .given import CrossRows, ObjectRows, SquareRows
@@ -24,6 +24,7 @@ __all__ = [
     "CsrRows",
     "DenseRows",
     "Indices",
+    "InformedRows",
     "NumberRows",
     "ObjectRows",
     "ReshapedRows",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,3 +107,47 @@ class ArrayRows(InChunks):
 
     def take(self, places: Indices) -> ArrayRows:
         return ArrayRows(self.values[places])
+
+    def without(self, hidden: Indices) -> ArrayRows:
+        """Return the rows as they are when nothing is known of some of their targets: as they are."""
+        return self
+
+
+class Informed(Protocol):
+    """What has made features of the targets of all rows, and can make them of those of some."""
+
+    def without(self, hidden: NDArray[np.intp]) -> Informed:
+        """Return the same for targets of which some are hidden."""
+
+    def write(self, encoded: NDArray[Any], rows: NDArray[np.intp]) -> None:
+        """Write the features of some rows into them."""
+
+
+@dataclass(frozen=True, eq=False)
+class InformedRows(ArrayRows):
+    """Rows with features that know of the targets; ``places`` are the rows' numbers among those of the ``source``."""
+
+    values: NDArray[Any]
+    source: Informed
+    places: NDArray[np.intp]
+
+    def take(self, places: Indices) -> InformedRows:
+        return InformedRows(self.values[places], self.source, self.places[places])
+
+    def without(self, hidden: Indices) -> ArrayRows:
+        """Return the rows with features that know nothing of the targets of some of them."""
+        return RewrittenRows(self.values, self.source.without(self.places[hidden]), self.places)
+
+
+class RewrittenRows(InformedRows):
+    """Rows whose features are made of other targets when they are read, so that there is no second copy of all rows."""
+
+    def __getitem__(self, wanted: Any, /) -> NDArray[Any]:
+        if isinstance(wanted, tuple):
+            return np.asarray(self[wanted[0]][:, wanted[1]])
+        found = np.array(self.values[wanted])
+        self.source.write(found, self.places[wanted])
+        return found
+
+    def take(self, places: Indices) -> ArrayRows:  # type: ignore[override]
+        return ArrayRows(self[places])

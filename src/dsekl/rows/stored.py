@@ -71,6 +71,10 @@ class StoredRows(InChunks):
         """Return some of the rows, still in the file."""
         return StoredRows(self.source, self._places(places))
 
+    def without(self, hidden: Indices) -> StoredRows:
+        """Return the rows as they are when nothing is known of some of their targets: as they are."""
+        return self
+
     def _places(self, rows: Indices) -> NDArray[np.intp]:
         if self.chosen is not None:
             return self.chosen[rows]

@@ -43,6 +43,13 @@ class Units:
         return {name: value * units.get(name, 1.0) if value else value for name, value in figures.items()}
 
 
+class Judge(Protocol):
+    """Who judges the model after each epoch."""
+
+    def measure(self, coef: Floats) -> dict[str, float]:
+        """Return the error of the model with these coefficients."""
+
+
 @dataclass(frozen=True)
 class Validation:
     """Rows held out of the training, at which the model is judged each epoch."""
@@ -56,18 +63,22 @@ class Validation:
     def measure(self, coef: Floats) -> dict[str, float]:
         """Return the error of the model with these coefficients."""
         moved = np.flatnonzero(coef.any(axis=1))
-        f = self.gram.product(slice(None), moved, coef[moved])
-        found = {"validation_error": float(self.errors(self.targets, f).mean())}
-        if self.real:
-            found["validation_rmse"] = float(np.sqrt(np.mean((self.targets - f) ** 2)))
-        return found
+        return errors_at(self.targets, self.gram.product(slice(None), moved, coef[moved]), self.errors, self.real)
+
+
+def errors_at(targets: Floats, f: Floats, errors: ErrorMeasure, real: bool) -> dict[str, float]:
+    """Return the error of predictions of rows that were held out; targets are numbers where they are ``real``."""
+    found = {"validation_error": float(errors(targets, f).mean())}
+    if real:
+        found["validation_rmse"] = float(np.sqrt(np.mean((targets - f) ** 2)))
+    return found
 
 
 @dataclass
 class Monitor:
     """Collects what each epoch did and says when validation has stopped to improve."""
 
-    validation: Validation | None = field(default=None, metadata=UNSAVED)
+    validation: Judge | None = field(default=None, metadata=UNSAVED)
     patience: int = field(default=5, metadata=UNSAVED)
     first_epoch: Count = 0
     """The epochs before this run, which a warm start goes on from."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -150,6 +150,8 @@ class Run:
     file: Path | None = None
     """The checkpoint that the run was read from."""
     settled: Settled | None = None
+    known_coef: Floats | None = None
+    """Coefficients of the rows of X in a model of most of them, to start from."""
     state: State | None = None
     monitor: Monitor | None = None
     saved: SavedState | None = None
@@ -172,8 +174,13 @@ class Run:
             reason = self.monitor.reason
         return reason in ("tol", "validation", "max_epochs", "max_seconds")
 
-    def take_up(self, solver: Solver[Any], problem: Problem, rng: np.random.Generator) -> tuple[State, Monitor]:
-        """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones."""
+    def take_up(
+        self, solver: Solver[Any], problem: Problem, rng: np.random.Generator, known: Floats | None = None
+    ) -> tuple[State, Monitor]:
+        """Return the state and the monitor to go on with: those of a checkpoint, of the last fit, or new ones.
+
+        ``known`` are coefficients of a problem like this one, for a new state to start from.
+        """
         if self.saved is not None:
             self.state, self.monitor = self.saved.checked(
                 solver, problem, self.stopping.validation_fraction is not None
@@ -181,6 +188,8 @@ class Run:
             self.saved = None
         if self.state is None:
             self.state = solver.start(problem, rng)
+            if known is not None:
+                self.state = solver.adapt(problem, replace(self.state, coef=known))
         elif self.changed:
             self.state = solver.adapt(problem, self.state)
         if self.monitor is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ class Region:
     fitted: Places
     held_out: Places
     split: int
+
+    @cached_property
+    def half(self) -> Region:
+        """The same region with every other row to fit; the same each time, so that what is made of it can be kept."""
+        return Region(self.fitted[::2], self.held_out, self.split)
 
 
 @dataclass(frozen=True)

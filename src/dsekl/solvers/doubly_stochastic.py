@@ -31,9 +31,10 @@ from dsekl.gram import transposed_times
 from dsekl.sampling import draw_distinct, draw_with_replacement
 
 from . import preconditioner
+from .averaging import AveragedState, power_of, schedule_of
 from .block_gradient import CurvatureBound, data_gradient, diverged, safe_step, sizes, steepness
 from .solver import Problem, Solver, Verdict, require
-from .state import Floats, PerTerm, Plan, Positive, State
+from .state import Floats, Plan, Positive
 
 SCHEDULES: dict[str, Callable[[int], float]] = {
     "inverse": lambda t: 1.0 / t,
@@ -45,11 +46,9 @@ STEPS = ("preconditioned", "paper")
 
 
 @dataclass(kw_only=True)
-class StepState(State):
+class StepState(AveragedState):
     """The state of Algorithm 1."""
 
-    late: PerTerm | None = None
-    """For averages: each change times the number of steps before it."""
     unit: Positive = 1.0
     """Factor of the steps with step_size="auto"."""
 
@@ -57,8 +56,7 @@ class StepState(State):
         super().check(problem, solver)
         if not isinstance(solver, DoublyStochastic):
             return
-        if (self.late is not None) != solver.average:
-            raise ValueError(f"the state's late does not suit average={solver.average!r}")
+        self.check_mean(solver.average, solver.steps)
         n_steps = solver.steps_an_epoch(problem)
         if self.plan is not None and self.plan.done > n_steps:
             raise ValueError(f"the plan's done is {self.plan.done}, of {n_steps} steps")
@@ -81,9 +79,12 @@ class DoublyStochastic(BaseEstimator):
         A number is taken as it is.
     schedule : {"auto", "inverse", "inverse_sqrt", "constant"}
         How steps shrink with their number t: 1/t as in the paper, 1/sqrt(t), or not at all. Preconditioned steps count
-        epochs in place of steps. "auto" is the paper's for its steps, and "inverse_sqrt" for preconditioned ones.
-    average : bool
-        Return the mean of the coefficients over all steps instead of the last ones.
+        epochs in place of steps. "auto" is the paper's for its steps; for preconditioned ones it is "constant" where
+        they are averaged, and "inverse_sqrt" where they are not.
+    average : bool or "auto"
+        Return a mean of the coefficients over all steps instead of the last ones. All of the paper's steps count the
+        same; preconditioned ones, which start further off, count more the later they are. "auto" is True for
+        preconditioned steps, and False for the paper's.
     steps : {"preconditioned", "paper"}
         Newton's steps on the block with f from all centres, or the paper's gradient steps with f from its own.
     """
@@ -92,7 +93,7 @@ class DoublyStochastic(BaseEstimator):
     n_cols: int = 100
     step_size: float | str = "auto"
     schedule: str = "auto"
-    average: bool = False
+    average: bool | str = "auto"
     steps: str = "preconditioned"
 
     state_type: ClassVar = StepState
@@ -104,24 +105,27 @@ class DoublyStochastic(BaseEstimator):
         require(number or self.step_size == "auto", self, "step_size", "'auto' or greater than 0, e.g. 1.0")
         known = ", ".join(sorted(SCHEDULES))
         require(self.schedule == "auto" or self.schedule in SCHEDULES, self, "schedule", f"'auto' or one of {known}")
+        require(self.average in (True, False, "auto"), self, "average", "'auto', True or False")
         require(self.steps in STEPS, self, "steps", f"one of {', '.join(STEPS)}")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> StepState:
         coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
-        state = StepState(coef, rng, late=np.zeros_like(coef) if self.average else None)
+        state = StepState(coef, rng)
+        state.start_mean(self.average, self.steps)
         if self.step_size == "auto":
             state.unit = 1.0 / steepness(problem) if self.steps == "paper" else preconditioner.FIRST_STEP
         return state
 
     def adapt(self, problem: Problem, state: StepState) -> StepState:
         fresh = self.start(problem, state.rng)
-        late = state.late if self.average and state.late is not None else fresh.late
-        return replace(state, unit=fresh.unit, late=late, plan=None)
+        adapted = replace(state, unit=fresh.unit, plan=None)
+        adapted.start_mean(self.average, self.steps)
+        return adapted
 
     def epoch(self, problem: Problem, state: StepState) -> Iterator[float]:
         """Run the steps in which each row and each centre is expected once at least."""
         n_steps = self.steps_an_epoch(problem)
-        plan = state.plan = state.plan or Plan(state.coef.copy())
+        plan = state.plan = state.plan or Plan(state.mean(power_of(self.steps)))
         change_of = self._papers_change if self.steps == "paper" else self._preconditioned_change
         while plan.done < n_steps:
             state.step += 1
@@ -129,13 +133,12 @@ class DoublyStochastic(BaseEstimator):
             change, loss = change_of(problem, state, rows, cols)
             if diverged(problem, loss, rows) or not np.isfinite(change).all():
                 raise FloatingPointError(self._divergence(problem, rows, cols))
-            state.coef[cols] += change
-            if state.late is not None:
-                state.late[cols] += (state.step - 1) * change
+            state.move(cols, change, power_of(self.steps))
+            state.count_step()
             state.add_loss(loss, float(problem.weights[rows].sum()))
             plan.done += 1
             yield plan.done / n_steps
-        state.end_epoch()
+        state.end_epoch(state.mean(power_of(self.steps)))
 
     def steps_an_epoch(self, problem: Problem) -> int:
         """Return the steps in which each row and each centre is expected once at least."""
@@ -177,13 +180,9 @@ class DoublyStochastic(BaseEstimator):
         return Verdict("change", state.change, problem.tol or 0.0)
 
     def coefficients(self, problem: Problem, state: StepState) -> Floats:
-        coef = state.coef
-        if state.late is not None and state.step:
-            # sum_s coef_s / t, kept without touching all coefficients each step: the change of step s has been
-            # there for t - s + 1 of t steps.
-            coef = coef - state.late / state.step
+        coef = state.mean(power_of(self.steps))
         if self.steps == "preconditioned":
-            return coef.copy()
+            return coef
         return coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
     def _draw(self, problem: Problem, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -192,9 +191,8 @@ class DoublyStochastic(BaseEstimator):
 
     def _step(self, state: StepState) -> float:
         """Return the factor of the step."""
-        papers = self.steps == "paper"
-        schedule = self.schedule if self.schedule != "auto" else "inverse" if papers else preconditioner.SCHEDULE
-        shrinking = SCHEDULES[schedule](state.step if papers else state.epoch + 1)
+        schedule = schedule_of(self.average, self.steps) if self.schedule == "auto" else self.schedule
+        shrinking = SCHEDULES[schedule](state.step if self.steps == "paper" else state.epoch + 1)
         return (state.unit if self.step_size == "auto" else float(self.step_size)) * shrinking
 
     def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:

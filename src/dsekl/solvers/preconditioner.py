@@ -42,8 +42,11 @@ MOST_ROWS = 1000
 FIRST_STEP = 1.0
 """Factor of the steps in the first epoch."""
 
-SCHEDULE = "inverse_sqrt"
-"""How it shrinks with the number of the epoch."""
+AVERAGE = 2
+"""The model is a mean of the coefficients, those of step t counting t to this power."""
+
+SCHEDULE, SCHEDULE_OF_THE_LAST = "constant", "inverse_sqrt"
+"""How the factor shrinks with the number of the epoch: the mean needs no shrinking, the last coefficients do."""
 
 SHORTEST = 1e-12
 """Factor below which steps do not become shorter."""

@@ -40,11 +40,12 @@ from dsekl.sampling import cut, draw_distinct, is_permutation
 from dsekl.workers import ALONE, Threads, Workers, chunks
 
 from . import preconditioner
+from .averaging import AveragedState, power_of, schedule_of
 from .block_gradient import data_gradient, diverged, sizes
 from .doubly_stochastic import SCHEDULES, STEPS
 from .preconditioner import MOST_COLS, MOST_ROWS
 from .solver import Problem, Solver, Verdict, require
-from .state import Floats, Form, PerTerm, Plan, Positive, State
+from .state import Floats, Form, PerTerm, Plan, Positive
 
 MOST_PAIRS_LEFT = 0.4
 """Share of the pairs within reach below which two pruned products beat one whole block and its way through memory."""
@@ -68,7 +69,7 @@ class BatchPlan(Plan):
 
 
 @dataclass(kw_only=True)
-class SharedState(State):
+class SharedState(AveragedState):
     """The state of Algorithm 2."""
 
     G: PerTerm
@@ -79,12 +80,13 @@ class SharedState(State):
 
     def check(self, problem: Problem, solver: Solver[Any]) -> None:
         super().check(problem, solver)
-        if not isinstance(solver, SharedMemory):
-            return
         if self.G.min(initial=1.0) < 1.0:
             raise ValueError("the state's G, 1 and more squares, is below 1")
+        if not isinstance(solver, SharedMemory):
+            return
         if solver.learning_rate not in ("auto", self.rate):
             raise ValueError(f"the state's rate is {self.rate!r}, and learning_rate={solver.learning_rate!r}")
+        self.check_mean(solver.average, solver.steps)
         if self.prune and not solver.may_prune(problem):
             raise ValueError("the state's prune skips pairs of a kernel that reaches all of them")
         if self.plan is None:
@@ -121,11 +123,13 @@ class SharedMemory(BaseEstimator):
         Factor of every step. "auto" is 1 for preconditioned steps, and half of that after each batch of rows that
         proves it too long. For the paper's steps it is 1 for labels, as in the paper; for real targets it is the rate
         at which the first step moves f by about their size. The paper's steps are divided by the number of the epoch,
-        preconditioned ones by its root.
+        preconditioned ones by its root if they are not averaged.
     gradient : {"global", "local"}
         Whether f sums over all centres or over the worker's own.
     steps : {"preconditioned", "paper"}
         Newton's steps on blocks of centres, all at once, or the paper's AdaGrad.
+    average : bool or "auto"
+        Return a mean of the coefficients over all steps, as in Algorithm 1: with "auto" for preconditioned steps only.
     """
 
     n_rows: int = 10_000
@@ -134,6 +138,7 @@ class SharedMemory(BaseEstimator):
     learning_rate: float | str = "auto"
     gradient: str = "global"
     steps: str = "preconditioned"
+    average: bool | str = "auto"
 
     state_type: ClassVar = SharedState
 
@@ -145,16 +150,21 @@ class SharedMemory(BaseEstimator):
         require(number or self.learning_rate == "auto", self, "learning_rate", "'auto' or greater than 0, e.g. 1.0")
         require(self.gradient in ("global", "local"), self, "gradient", "'global' or 'local'")
         require(self.steps in STEPS, self, "steps", f"one of {', '.join(STEPS)}")
+        require(self.average in (True, False, "auto"), self, "average", "'auto', True or False")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SharedState:
         coef = np.zeros((problem.gram.n_terms, problem.n_outputs))
         rate = self._first_rate(problem, rng) if self.learning_rate == "auto" else float(self.learning_rate)
         prune = self.may_prune(problem) and _pairs_left(problem, self.n_rows, rng) < MOST_PAIRS_LEFT
-        return SharedState(coef, rng, G=np.ones_like(coef), rate=rate, prune=prune)
+        state = SharedState(coef, rng, G=np.ones_like(coef), rate=rate, prune=prune)
+        state.start_mean(self.average, self.steps)
+        return state
 
     def adapt(self, problem: Problem, state: SharedState) -> SharedState:
         fresh = self.start(problem, state.rng)
-        return replace(state, rate=fresh.rate, prune=fresh.prune, plan=None)
+        adapted = replace(state, rate=fresh.rate, prune=fresh.prune, plan=None)
+        adapted.start_mean(self.average, self.steps)
+        return adapted
 
     def epoch(self, problem: Problem, state: SharedState) -> Iterator[float]:
         workers = problem.workers if self.n_workers is None else Threads(self.n_workers)
@@ -162,7 +172,7 @@ class SharedMemory(BaseEstimator):
         if state.plan is None:
             rows = state.rng.permutation(problem.n_rows)
             cols = np.arange(gram.n_terms) if state.prune else state.rng.permutation(gram.n_terms)
-            state.plan = BatchPlan(state.coef.copy(), rows=rows, cols=cols)
+            state.plan = BatchPlan(state.mean(power_of(self.steps)), rows=rows, cols=cols)
         plan = state.plan
         row_batches, col_batches = cut(plan.rows, self.n_rows), cut(plan.cols, self.n_cols)
         whole = _global_gradients if self.gradient == "global" else _local_gradients
@@ -177,11 +187,12 @@ class SharedMemory(BaseEstimator):
             if not np.isfinite(state.coef).all():
                 raise FloatingPointError(self._divergence(problem, state))
             state.step += 1
+            state.count_step()
             state.evaluations += len(rows) * gram.n_terms
             state.add_loss(loss, float(problem.weights[rows].sum()))
             plan.done += 1
             yield plan.done / len(row_batches)
-        state.end_epoch()
+        state.end_epoch(state.mean(power_of(self.steps)))
 
     def may_prune(self, problem: Problem) -> bool:
         """Tell whether there can be pairs to skip: in the global reading, with rows in a spatial order."""
@@ -192,14 +203,14 @@ class SharedMemory(BaseEstimator):
         for cols, gradient in zip(batch.col_batches, batch.gradients, strict=True):
             gradient += 2.0 * problem.penalty * state.coef[cols]
             state.G[cols] += gradient**2
-            state.coef[cols] -= rate * gradient / np.sqrt(state.G[cols])
+            state.move(cols, -(rate * gradient / np.sqrt(state.G[cols])), power_of(self.steps))
 
     def _preconditioned_step(self, problem: Problem, state: SharedState, batch: _Batch, workers: Workers) -> None:
         y, weights = problem.targets[batch.rows], problem.weights[batch.rows, None]
         nothing = float((weights * problem.loss.value(y, np.zeros_like(y))).sum())
         if self.learning_rate == "auto" and batch.loss > preconditioner.WORSE_THAN_NOTHING * nothing:
             state.rate = max(0.5 * state.rate, preconditioner.SHORTEST)
-        rate = state.rate * SCHEDULES[preconditioner.SCHEDULE](state.epoch + 1)
+        rate = state.rate * SCHEDULES[schedule_of(self.average, self.steps)](state.epoch + 1)
         blocks = [
             (cols[part], gradient[part] / len(batch.rows))
             for cols, gradient in zip(batch.col_batches, batch.gradients, strict=True)
@@ -213,9 +224,8 @@ class SharedMemory(BaseEstimator):
         def move(block: tuple[Indices, Floats]) -> None:
             cols, gradient = block
             gradient += 2.0 * problem.penalty / problem.n_rows * state.coef[cols]
-            state.coef[cols] -= rate * preconditioner.direction(
-                problem, gram.block(seen, cols), seen, gradient, together
-            )
+            direction = preconditioner.direction(problem, gram.block(seen, cols), seen, gradient, together)
+            state.move(cols, -rate * direction, power_of(self.steps))
 
         workers.map(move, blocks)
         state.evaluations += len(seen) * gram.n_terms
@@ -227,10 +237,11 @@ class SharedMemory(BaseEstimator):
         return Verdict("change", state.change / state.rate, PAPERS_RULE if problem.tol is None else problem.tol)
 
     def coefficients(self, problem: Problem, state: SharedState) -> Floats:
+        coef = state.mean(power_of(self.steps))
         if self.gradient == "global":
-            return state.coef.copy()
+            return coef
         # As in Algorithm 1: the local reading trains expansions in n_cols terms, and the model is their average.
-        return state.coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
+        return coef * (min(self.n_cols, problem.gram.n_terms) / problem.gram.n_terms)
 
     def _divergence(self, problem: Problem, state: SharedState) -> str:
         smaller = preconditioner.FIRST_STEP if self.steps == "preconditioned" else state.rate / 10

@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 
 INFINITY = float("inf")
 
+LARGEST_SUM = 1e305
+"""Float64 ends at 1.8e308."""
+
 
 @dataclass(frozen=True)
 class Form:
@@ -63,6 +66,12 @@ PerTerm = Annotated[Floats, Form(("terms", "outputs"))]
 PerFeature = Annotated[Floats, Form(("features",))]
 
 
+def can_be_added(coef: Floats) -> bool:
+    """Tell whether sums of coefficients, each times a kernel value, are finite."""
+    with np.errstate(over="ignore"):
+        return bool(np.abs(coef).sum() < LARGEST_SUM)
+
+
 def can_be_squared(coef: Floats) -> bool:
     """Tell whether coefficients are small enough for their squares to be added up."""
     with np.errstate(over="ignore"):
@@ -71,7 +80,7 @@ def can_be_squared(coef: Floats) -> bool:
 
 @dataclass
 class Plan:
-    """The epoch that is under way: the coefficients at its start, and how many of its steps are done."""
+    """The epoch that is under way: the model's coefficients at its start, and how many of its steps are done."""
 
     coef: PerTerm
     done: Count = 0
@@ -87,7 +96,7 @@ class State:
     step: Count = 0
     evaluations: Count = 0
     change: NotNegative = 0.0
-    """How far the last epoch moved the coefficients, in the L2 norm."""
+    """How far the last epoch moved the model's coefficients, in the L2 norm."""
     loss_sum: Finite = 0.0
     loss_weight: NotNegative = 0.0
     plan: Plan | None = None
@@ -97,10 +106,10 @@ class State:
         if not can_be_squared(self.coef):
             raise ValueError("the state's coef is too large for its squares to be added up")
 
-    def end_epoch(self) -> None:
-        """Count the epoch and forget its plan."""
+    def end_epoch(self, coef: Floats | None = None) -> None:
+        """Count the epoch and forget its plan; ``coef`` are the model's coefficients where the state's are not."""
         assert self.plan is not None
-        self.change = float(np.linalg.norm(self.coef - self.plan.coef))
+        self.change = float(np.linalg.norm((self.coef if coef is None else coef) - self.plan.coef))
         self.plan = None
         self.epoch += 1
 

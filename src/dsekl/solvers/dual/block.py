@@ -105,7 +105,7 @@ def solve_squared(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: Floats
         system = scaled.copy()
         system[np.diag_indices_from(system)] += 1.0 + C * (larger * ROUNDING[K.dtype.name] * trace)
         try:
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            factor = cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
         coef += root[:, None] * cho_solve(factor, root[:, None] * (y - f - coef / C[:, None]), check_finite=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..state import (
     Share,
     State,
 )
+from .nystroem import Nystroem
 
 MEMORY = 6
 """Past epochs that are kept, each the size of coef and F."""
@@ -47,6 +48,8 @@ class DualPlan(Plan):
     f: Annotated[Floats, Form(("any", "outputs"))]
     blocks: Annotated[NDArray[np.intp], Form(("any",), "intp", below="rows")]
     ends: Annotated[NDArray[np.intp], Form(("any",), "intp")]
+    image: Annotated[Floats, Form(("any", "outputs"))] | None = None
+    """Where all rows move at once: the kernel matrix times their direction, of the columns of the steps done."""
 
 
 @dataclass(kw_only=True)
@@ -82,6 +85,8 @@ class DualState(State):
     """Mean loss of the rows that joined last, under the model before they joined."""
     waited: Count = 0
     """Further epochs that the last sample was given before it was doubled."""
+    conjugate_epochs: Count = 0
+    """Epochs of conjugate gradients on this sample."""
     newcomers: Annotated[NDArray[np.intp], Form(("any",), "intp", below="rows")] | None = None
     newcomers_F: Annotated[Floats, Form(("any", "outputs"))] | None = None
     """Rows that joined last, and their predictions by the model that had not seen them."""
@@ -89,6 +94,11 @@ class DualState(State):
     past_F: Annotated[Floats, Form(("any", "rows", "outputs"))] | None = None
     """Coefficients and predictions after the last epochs, for the acceleration."""
     plan: DualPlan | None = None
+    preconditioner: Nystroem | None = field(default=None, repr=False, metadata={"saved": False})
+    """What conjugate gradients on these rows have made; the same is made again where it is not kept."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "preconditioner": None}
 
     def check(self, problem: Problem, solver: Solver[Any]) -> None:
         super().check(problem, solver)
@@ -126,6 +136,8 @@ class DualState(State):
 
     def _check_plan(self, plan: DualPlan, block_size: int) -> None:
         n_active, ends, blocks = np.count_nonzero(self.active), plan.ends, plan.blocks
+        if plan.image is not None and plan.image.shape != plan.f.shape:
+            raise ValueError(f"the plan's image is not of {n_active} active rows")
         if len(plan.f) != n_active or blocks.max(initial=-1) >= n_active or len(np.unique(blocks)) < len(blocks):
             raise ValueError(f"the plan's f and blocks are not of {n_active} active rows")
         steps = np.diff(ends, prepend=0)

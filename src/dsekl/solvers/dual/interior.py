@@ -1,11 +1,11 @@
 """An interior point method for a block that sweeps do not settle: large C on a wide kernel couples all of its rows.
 
 Most losses have conjugates that are quadratic on a box, with at most one kink, at 0 (``BoxedLoss``).
-Each of some twenty steps solves one linear system of the block's size, whatever C is and however alike the rows are.
-The system comes from Newton's method on the optimality conditions, with the products of each distance to a bound and
-its multiplier held at a number that goes to 0; each step is taken twice, the second time with what the first, plain one
-says of the curvature (Mehrotra's predictor and corrector). Where there is a kink, a coefficient is the difference of
-two numbers that are not negative.
+Each of some twenty steps solves one linear system of the rows that are not settled at a bound, whatever C is and
+however alike the rows are. The system comes from Newton's method on the optimality conditions, with the products of
+each distance to a bound and its multiplier held at a number that goes to 0; each step is taken twice, the second time
+with what the first, plain one says of the curvature (Mehrotra's predictor and corrector). Where there is a kink, a
+coefficient is the difference of two numbers that are not negative.
 
 Solutions are inside the box by a trace. The sweeps that follow put rows on their bounds.
 """
@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from dsekl.losses import BoxedLoss
+from dsekl.losses import Box, BoxedLoss
 
 from .block import ROUNDING, Floats
+
+Places = NDArray[np.intp]
 
 MOST_STEPS = 60
 
@@ -31,8 +33,20 @@ PRECISION = 1e-7
 PULL = 0.01
 """Of the pull to where coefficients were, over what solves for the squared loss add."""
 
+TRACE = 1e-6
+"""Share of its box by which a solution may be off its bound."""
+
 INSIDE = 0.99
 """Share of the way to the nearest bound that a step may go."""
+
+MOST_ROUNDS = 4
+"""Systems that are solved, each with the rows that the one before it has missed."""
+
+FEWEST_WAITING = 256
+"""Rows at their bounds that a system has at least, the nearest to leaving them."""
+
+MISSED = 0.01
+"""Slope, over the typical one, from which on a row that is held at its bound is missed."""
 
 ROOM = 1e-2
 """Share of its box that each number is away from the bounds at first."""
@@ -41,12 +55,48 @@ ROOM = 1e-2
 def solve_boxed(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[Any], loss: BoxedLoss) -> bool:
     """Move one output of a block to its optimum, ``coef`` and f in place; False, and nothing moved, if none was found.
 
-    A trace of a pull to where the coefficients were keeps rounded kernel values positive definite.
+    Most rows are at a bound and stay there: a system of the others, and of those that are nearest to leaving, is much
+    smaller. Where more rows leave than were thought, it is solved again with them.
     """
     box = loss.box(y, C)
-    rows = np.flatnonzero(box.lo < box.hi)
-    if not len(rows) or not np.isfinite(box.hi - box.lo).all():
+    if not np.isfinite(box.hi - box.lo).all():
         return False
+    moved = False
+    room = _room(box, y, coef, f)
+    for _ in range(MOST_ROUNDS):
+        rows = _nearest_to_moving(room)
+        if not len(rows) or not _solve_rows(K, y, C, coef, f, loss, box, rows):
+            break
+        moved = True
+        room = _room(box, y, coef, f)
+        others = np.delete(room, rows)
+        if not (others < -MISSED * np.abs(f - y).mean()).any():
+            break
+    return moved
+
+
+def _room(box: Box, y: Floats, coef: Floats, f: NDArray[Any]) -> Floats:
+    """Return how far each row's slope is from moving it off its bound or kink; at most 0 for those that are on none."""
+    slope, trace = f - y + box.ridge * coef, TRACE * (box.hi - box.lo)
+    right = np.where(coef < box.hi - trace, slope + np.where(coef >= -trace, box.margin, -box.margin), np.inf)
+    left = np.where(coef > box.lo + trace, np.where(coef <= trace, box.margin, -box.margin) - slope, np.inf)
+    return np.minimum(right, left)
+
+
+def _nearest_to_moving(room: Floats) -> NDArray[np.intp]:
+    """Return the rows that move, and as many again of those nearest to it."""
+    count = int(np.count_nonzero(room <= 0))
+    most = min(count + max(count, FEWEST_WAITING), int(np.count_nonzero(room < np.inf)))
+    return np.sort(np.argsort(room, kind="stable")[:most])
+
+
+def _solve_rows(
+    K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[Any], loss: BoxedLoss, box: Box, rows: Places
+) -> bool:
+    """Move some rows to the optimum with the others held; False, and nothing moved, if none was found.
+
+    A trace of a pull to where the coefficients were keeps rounded kernel values positive definite.
+    """
     lo, hi, start = box.lo[rows], box.hi[rows], coef[rows]
     M = K[np.ix_(rows, rows)].astype(np.float64)
     pull = PULL * ROUNDING[K.dtype.name] * float(np.trace(M))

@@ -1,0 +1,84 @@
+"""The tables of benchmarks/distributed.py, made of its cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from report import table
+
+Cell = dict[str, Any]
+
+
+def covertype_table(found: dict[str, Cell]) -> str:
+    lines = []
+    for name, cell in found.items():
+        settings, who = name.split(", ")
+        local = found[f"{settings}, two threads"]["seconds"]
+        lines.append([settings, who, f"{cell['seconds']:.1f}", f"{cell['seconds'] / local:.2f}", cell["rounds"],
+                      f"{cell['gap']:.4f}", f"{100 * cell['error']:.2f} %"])  # fmt: skip
+    words = f"{next(iter(found.values()))['rows']:,} training rows. The rows are on the workers when the clock starts."
+    header = ["settings", "who", "seconds", "over local", "epochs or rounds", "gap", "test error"]
+    return f"{words}\n\n{table(header, sorted(lines, key=lambda line: (line[0] != 'fixed', line[1])))}"
+
+
+def workers_table(found: dict[str, Cell]) -> str:
+    lines = [[n, cell["rounds"], cell["terms"], "yes" if cell["same"] else "no"] for n, cell in found.items()]
+    rows = f"{next(iter(found.values()))['rows']:,} rows of covertype."
+    return f"{rows}\n\n{table(['workers', 'rounds', 'terms', 'the bits of one worker'], lines)}"
+
+
+def kills_table(found: dict[str, Cell]) -> str:
+    lines = [[f"{cell['rows']:,}", cell["rounds"], cell["kills"], cell["restarts"], cell["fits"],
+              "yes" if cell["same"] else "no"] for cell in found.values()]  # fmt: skip
+    words = "Two workers. Fits go on, one after the other, until all kills are done; a nanny starts workers again."
+    header = ["rows", "rounds of a fit", "SIGKILLs", "restarts of all", "fits", "all with the bits of a fit in peace"]
+    return f"{words}\n\n{table(header, lines)}"
+
+
+def scheduler_table(found: dict[str, Cell]) -> str:
+    lines = [[f"{cell['rows']:,}", cell["rounds"], cell["killed"], int(cell["first"]), "yes" if cell["same"] else "no"]
+             for cell in found.values()]  # fmt: skip
+    header = ["rows", "rounds of a fit", "scheduler killed after", "resumed with round", "the bits of a fit in peace"]
+    return f"The fit says: {next(iter(found.values()))['said']}.\n\n{table(header, lines)}"
+
+
+def memory_table(found: dict[str, Cell]) -> str:
+    lines = [[f"{cell['rows']:,} x {cell['columns']}", f"{cell['gigabytes']:.1f}", f"2 x {cell['limit']}",
+              ", ".join(f"{peak:.0f}" for peak in cell["peaks"]), f"{cell['client']:.0f}", cell["rounds"],
+              f"{cell['gap']:.3f}", f"{100 * cell['error']:.2f} %"] for cell in found.values()]  # fmt: skip
+    header = ["rows in parquet", "GB as float64", "limit of the workers, MB", "peaks of the workers, MB",
+              "peak of client and scheduler, MB", "rounds", "gap", "test error"]  # fmt: skip
+    words = (
+        "Rows drawn from covertype, with noise in the columns of numbers; those of the test are drawn from other rows. "
+        "There is a part for each 50,000 rows, as building one takes several times its memory. "
+        "All training rows are predicted too. A peak is given for every process of a worker that there was."
+    )
+    return f"{words}\n\n{table(header, lines)}"
+
+
+def traffic_table(found: dict[str, Cell]) -> str:
+    lines = []
+    for name, cell in sorted(found.items(), key=lambda item: (item[0][0], int(item[0].split(", ")[-1]))):
+        data, n_parts = name.rsplit(", ", 1)
+        lines.append([data, f"{cell['rows']:,}", n_parts, cell["rounds"], f"{cell['halo']:.2f}",
+                      "yes" if cell["wide"] else "no", f"{cell['received'] / 2e6:.3f}", f"{cell['most'] / 2e6:.3f}",
+                      f"{cell['sent'] / 2e6:.2f}", f"{cell['values']:.2g}"])  # fmt: skip
+    header = ["data", "rows", "parts", "rounds", "copies of a row", "wide", "MB a round between parts, per worker",
+              "the most", "MB a round that each worker sends in all", "kernel values"]  # fmt: skip
+    words = (
+        "Two workers. Between parts go coefficients, and points where the kernel is wide; half of the parts are on the "
+        "same worker, where nothing need be sent. What a worker sends in all is Dask's own count, to other workers and "
+        "to the client. Cuts, every sixth round, and the certificate's rows are in it, and so are parts that "
+        "Dask moves to a worker that has nothing to do."
+    )
+    return f"{words}\n\n{table(header, lines)}"
+
+
+def lightgbm_table(found: dict[str, Cell]) -> str:
+    lines = [[name, f"{cell['seconds']:.1f}", f"{100 * cell['error']:.2f} %", cell["killed"]]
+             for name, cell in found.items()]  # fmt: skip
+    words = (
+        "Defaults of dsekl; DaskLGBMClassifier of LightGBM with 1,000 trees of 255 leaves; two workers of one thread. "
+        "The worker is killed in a fit of a fifth of the rows."
+    )
+    return f"{words}\n\n{table(['who', 'seconds', 'test error', 'a worker killed in the fit'], lines)}"

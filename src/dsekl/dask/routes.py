@@ -1,0 +1,65 @@
+"""From blocks to regions: each block's rows go to the region of space that they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+import dask
+import numpy as np
+from numpy.typing import NDArray
+
+from dsekl.models import Examples
+from dsekl.parts import Planes, Region, Task
+
+from .blocks import Blocks
+from .cluster import DaskHands
+from .overview import Overview
+from .partitions import Encoding, routed
+
+ROUTED_ROWS = 2**16
+"""Rows that a task sends to their parts, at least: small blocks go together."""
+
+NOBODY = np.arange(0)
+
+
+def regions_of(
+    hands: DaskHands, blocks: Blocks, overview: Overview, encoding: Encoding, sample: Examples, task: Task,
+    n_parts: int, held_out: NDArray[np.intp] = NOBODY,
+) -> list[Any]:  # fmt: skip
+    """Return the regions of all rows but those whose places are held out."""
+    starts, ends = overview.starts, [*overview.starts[1:], overview.n_rows]
+    points = task.placement.dense(np.asarray(sample.rows.values))
+    planes = Planes.of(points, n_parts)
+    route = dask.delayed(routed, pure=False)
+    asked = []
+    for group in _groups(overview.lengths):
+        some = slice(group.start, group.stop)
+        first, last = np.searchsorted(held_out, (starts[group.start], ends[group.stop - 1]))
+        given = (*blocks.of(group), starts[some], task, planes, encoding, held_out[first:last])
+        asked.append(route(*given, dask_key_name=hands.key("route")))
+    routes = hands.compute(asked)
+    homes = hands.homes(np.bincount(planes.part_of(points), minlength=planes.n_parts).tolist())
+    return [
+        hands.submit(
+            "region",
+            Region.of,
+            part,
+            task,
+            [hands.submit("rows", itemgetter(part), route) for route in routes],
+            home=homes[part],
+        )
+        for part in range(planes.n_parts)
+    ]
+
+
+def _groups(lengths: Sequence[int]) -> list[range]:
+    """Return consecutive blocks that are sent together."""
+    groups, start, n = [], 0, 0
+    for block, length in enumerate(lengths):
+        n += length
+        if n >= ROUTED_ROWS or block + 1 == len(lengths):
+            groups.append(range(start, block + 1))
+            start, n = block + 1, 0
+    return groups

@@ -1,0 +1,83 @@
+"""Columns of Python objects: which are missing, and how texts, numbers and times become a column of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .field_values import Column
+from .large_integers import EXACT
+
+Sort = Literal["text", "number", "date", "time", "duration"]
+"""What a value may be; those of one column are of one sort."""
+
+EPOCH = datetime(1970, 1, 1)
+
+
+def is_absent(value: Any) -> bool:
+    """Tell whether a value is None, NaN, NaT or pandas' NA, which does not say whether it is itself."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array of several numbers
+        return False
+
+
+def sort_of(value: Any) -> Sort | None:
+    """Return what a value is; None for what is nothing that a column may hold."""
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool | int | float | np.number | np.bool_ | Decimal) and not isinstance(value, np.timedelta64):
+        return None if isinstance(value, np.complexfloating) else "number"
+    if isinstance(value, date | np.datetime64):
+        return "date"
+    if isinstance(value, time):
+        return "time"
+    return "duration" if isinstance(value, timedelta | np.timedelta64) else None
+
+
+def as_exact(values: Sequence[Any]) -> Column:
+    """Return numbers, of which some are missing; as texts where floats would not tell integers apart."""
+    known = [None if is_absent(value) else value for value in values]
+    if any(isinstance(value, int | np.integer) and abs(int(value)) >= EXACT for value in known):
+        return ["" if value is None else as_written(value) for value in known]
+    return np.array([np.nan if value is None else float(value) for value in known], dtype=np.float64)
+
+
+def as_texts(values: Sequence[Any]) -> list[str]:
+    """Return values as texts, "" for missing ones."""
+    texts: dict[Any, str] = {None: ""}
+    for value in values:
+        if value not in texts:
+            texts[value] = "" if is_absent(value) else as_written(value)
+    return [texts[value] for value in values]
+
+
+def as_written(value: Any) -> str:
+    """Return a value as a text: integers without a decimal point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def as_times(values: Sequence[Any]) -> NDArray[np.datetime64]:
+    """Return dates and times in microseconds since 1970, in UTC where they have a zone; durations likewise, from 0."""
+    found = [np.datetime64("NaT") if is_absent(value) else _time(value) for value in values]
+    return np.array(found, dtype="datetime64[us]")
+
+
+def _time(value: Any) -> np.datetime64:
+    if isinstance(value, time):
+        value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
+    if isinstance(value, timedelta | np.timedelta64):
+        return np.datetime64(0, "us") + np.timedelta64(value)
+    if isinstance(value, datetime):
+        moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+        return np.datetime64((moment - EPOCH) // timedelta(microseconds=1), "us")
+    return np.datetime64(value, "us")

@@ -1,0 +1,120 @@
+"""The duality gap of rows in parts: measured and audited as on one machine, from sums over the parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from dsekl.solvers import Problem
+from dsekl.solvers.dual.certificate import (
+    FEWEST_AUDITED,
+    FREE_WORK,
+    SHARE_OF_WORK,
+    Certificate,
+    extrapolated,
+    overflow,
+    parts_of,
+)
+from dsekl.solvers.dual.dual_state import DualState
+
+from . import audit, measures, turns
+from .crew import Crew
+from .measures import Measured
+
+
+@dataclass
+class Standing:
+    """Where all parts stand, and what was last measured of them."""
+
+    crew: Crew
+    states: list[Any] = field(default_factory=list)
+    counted: int = 0
+    """Kernel values up to the last cut."""
+    last: Measured | None = None
+
+    def part_size(self, p: int, size: int) -> int:
+        """Return how many rows of a part are in a sample of all."""
+        parts = self.crew.parts
+        return parts.sizes[p] if size == parts.n_rows else max(1, parts.sizes[p] * size // parts.n_rows)
+
+    def part_sizes(self, size: int) -> list[int]:
+        """Return how many rows of each part are in a sample of all."""
+        return [self.part_size(p, size) for p in range(len(self.crew.parts))]
+
+    def measure(self, former: list[Any], size: int) -> Measured:
+        """Measure the rows in a sample, and how far the coefficients have moved."""
+        parts = self.crew.parts.parts
+        asked = self.crew.gather("measure", measures.measured, parts, former, self.states, self.part_sizes(size))
+        found: Measured = reduce(add, asked)
+        self.last = replace(found, evaluations=self.counted + found.evaluations)
+        return self.last
+
+    def predict(self, size: int) -> None:
+        """Predict the rows of a sample anew that are not active."""
+        crew, states, sizes = self.crew, self.states, self.part_sizes(size)
+        parts = crew.parts.parts
+        if crew.parts.wide:
+            terms = crew.terms(turns.terms_at, states)
+            self.states = crew.submit("predict", turns.predicted_by, parts, states, sizes, terms)
+            return
+        sums = crew.summed(crew.submit("sums", measures.sums_of_coef, parts, states))
+        self.states = crew.submit("predict", measures.predicted, parts, states, sizes, [sums] * len(parts))
+
+
+@dataclass(frozen=True)
+class GapOfParts:
+    """The rows of all parts, as far as the gap is to be measured."""
+
+    standing: Standing
+    problem: Problem
+    state: DualState
+    former: list[Any]
+    """Where the parts stood before the round."""
+
+    @property
+    def n_inactive(self) -> int:
+        assert self.standing.last is not None
+        return self.standing.last.n_inactive
+
+    def certify(self) -> Certificate:
+        found = self.standing.measure(self.former, self.standing.crew.parts.n_rows)
+        self.state.evaluations = found.evaluations
+        if not (np.isfinite(found.certificate.excess) and np.isfinite(found.certificate.primal)):
+            raise overflow(self.problem)
+        return found.certificate
+
+    def predict_inactive(self) -> None:
+        self.standing.predict(self.standing.crew.parts.n_rows)
+
+    def audit(self, goal: float) -> Certificate:
+        """Measure with true predictions of some rows; where these do not meet the goal, of all."""
+        standing, n = self.standing, self.standing.crew.parts.n_rows
+        assert standing.last is not None
+        affordable = int(max(FREE_WORK, SHARE_OF_WORK * self.state.evaluations)) // max(1, standing.last.n_support)
+        n_audited = max(FEWEST_AUDITED, affordable)
+        if n_audited < n:
+            found = self._extrapolated(n_audited, standing.last.certificate)
+            if found.gap < goal:
+                return found
+        terms = standing.crew.terms(audit.true_terms_at, standing.states)
+        standing.states = standing.crew.submit("true", audit.with_true_predictions, standing.states, terms)
+        return self.certify()
+
+    def _extrapolated(self, n_audited: int, whole: Certificate) -> Certificate:
+        crew, states = self.standing.crew, self.standing.states
+        parts, sizes = crew.parts.parts, crew.parts.sizes
+        n = sum(sizes)
+        rows = np.sort(self.state.rng.choice(n, n_audited, replace=False, shuffle=False))
+        starts = np.cumsum([0, *sizes])
+        own = [rows[(rows >= a) & (rows < b)] - a for a, b in pairwise(starts)]
+        found = audit.Drawn.joined(crew.gather("draw", audit.drawn, parts, states, own))
+        terms = crew.gather("true-of-drawn", audit.true_terms, parts, states, found.X)
+        drawn = replace(self.problem, targets=found.targets, weights=found.weights)
+        everyone = np.arange(len(found.X))
+        kept, true = (parts_of(drawn, found.coef, found.diagonal, everyone, f) for f in (found.F, reduce(add, terms)))
+        return extrapolated(whole, kept, true, n)

@@ -35,11 +35,13 @@ test-floors:  ## the tests with the oldest versions that pyproject.toml allows, 
 	$(PYTHON) -m venv --clear build/floors
 	$(PYTHON) .ci/floors.py > build/floors/constraints.txt
 	build/floors/bin/pip install --quiet --constraint build/floors/constraints.txt --editable '.[suite]'
+	NUMBA_CACHE_DIR=build/floors/numba build/floors/bin/python -m tests.warm_up
 	NUMBA_CACHE_DIR=build/floors/numba build/floors/bin/python -m pytest -n auto -m "not slow and not site" tests
 
 test-newest:  ## the tests with the newest versions that there are, in an environment of their own
 	$(PYTHON) -m venv --clear build/newest
 	build/newest/bin/pip install --quiet --upgrade --editable '.[suite]'
+	NUMBA_CACHE_DIR=build/newest/numba build/newest/bin/python -m tests.warm_up
 	NUMBA_CACHE_DIR=build/newest/numba build/newest/bin/python -m pytest -n auto -m "not slow and not site" tests
 
 fuzz: .venv/.installed-test  ## forged files and kills by the thousand: FUZZ="--seed 1 --scale 0.1 --only checkpoints"

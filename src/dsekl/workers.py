@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from multiprocessing import current_process
 from threading import Thread
 from typing import Generic, Protocol, TypeVar
 
@@ -45,8 +46,19 @@ class Threads:
 
     @staticmethod
     def of(n_jobs: int | None) -> Threads:
-        """Return as many threads as scikit-learn's ``n_jobs`` asks for; all cores for None, as for -1."""
-        return Threads(min(int(effective_n_jobs(-1 if n_jobs is None else n_jobs)), max(MOST_THREADS, cpu_count())))
+        """Return as many threads as scikit-learn's ``n_jobs`` asks for; all cores for None, as for -1.
+
+        In a process of a pool, such as a worker of Dask, None is one thread.
+        """
+        cores = int(cpu_count())
+        if current_process().daemon and n_jobs != 0:
+            # Of a pool that has cores at work, as Dask's. Joblib allows such a process no processes; these are threads.
+            count = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+        else:
+            count = int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
+            if n_jobs is None or n_jobs < 0:
+                count = min(count, cores)  # joblib's Dask backend counts those of all machines
+        return Threads(min(count, max(MOST_THREADS, cores)))
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         items = list(items)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from distributed import Client
-from distributed.client import get_client
+from distributed import Client, get_client, rejoin, secede
+from distributed.threadpoolexecutor import thread_state
 
 
 def client_of(given: Client | str | None) -> Client:
@@ -29,6 +30,22 @@ def client_of(given: Client | str | None) -> Client:
     if client.status != "running":
         raise ValueError(f"client is {client.status}; give one that is connected to its scheduler")
     return client
+
+
+@contextmanager
+def not_holding_a_thread() -> Iterator[None]:
+    """Give a worker its thread back for as long as a task of it waits for other tasks, as a fit within a task does.
+
+    Else tasks may wait behind the very one that waits for them. Elsewhere, and where the task has done so, do nothing.
+    """
+    if not vars(thread_state).get("proceed", False):
+        yield
+        return
+    secede()
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _connected(address: str) -> Client:

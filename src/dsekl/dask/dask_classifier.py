@@ -21,6 +21,7 @@ from dsekl.models import Examples
 from dsekl.parts import LocalUpdates
 from dsekl.rows import ArrayRows
 
+from .clients import not_holding_a_thread
 from .estimator import OWN, DaskEstimator
 from .lazy_scores import accuracy
 from .partitions import Encoding
@@ -95,6 +96,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
 
     classes_: NDArray[Any]
 
+    @not_holding_a_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to the rows of X and their labels y.
 
@@ -143,6 +145,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         shape = (len(self._known_classes),)
         return self._evaluate(X, Probabilities(self.calibration_), shape, np.float64)
 
+    @not_holding_a_thread()
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows with the right label."""
         labels = Labels(self._known_classes)

@@ -20,6 +20,7 @@ from dsekl.models import Examples
 from dsekl.rows import ArrayRows
 
 from .dask_classifier import DaskDSEKLClassifier, first_or_all
+from .clients import not_holding_a_thread
 from .estimator import OWN, DaskEstimator
 from .lazy_scores import r2
 from .partitions import Encoding
@@ -58,6 +59,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
 
     intercept_: float | Floats
 
+    @not_holding_a_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to the rows of X and their targets y.
 
@@ -95,6 +97,7 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
         shape = () if self._one_target else (self._fitted.model.coef.shape[1],)
         return self._evaluate(X, first_or_all if self._one_target else all_targets, shape, np.float64)
 
+    @not_holding_a_thread()
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination, R^2."""
         return r2(self._model_client, lambda blocks: self._pieces(blocks, all_targets), X, y, sample_weight)

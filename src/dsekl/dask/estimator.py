@@ -36,7 +36,7 @@ from dsekl.runs.role import Role
 from . import frame_blocks
 from .beginnings import LastFit, begun, seed_of
 from .blocks import Blocks, blocks_of, columns_of_no_numbers
-from .clients import client_of
+from .clients import client_of, not_holding_a_thread
 from .cluster import DaskHands, rebuilding, require_workers
 from .distributed_fit import Given, Listen, Result, fit
 from .overview import Overview, overview_of
@@ -76,6 +76,7 @@ class DaskEstimator(BaseEstimator):
     _models: list[Any]
     _last: LastFit
 
+    @not_holding_a_thread()
     def to_local(self) -> Any:
         """Return the model as a local estimator, which needs no cluster, and is saved and loaded as any other."""
         models: list[Model] = DaskHands(self._model_client).gather(self._held_models())

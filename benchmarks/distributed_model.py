@@ -17,9 +17,9 @@ ROWS_A_PART = 2**17
 TASKS_A_PART = 7
 """Tasks of a part in a round: ascend, outbox, sums, couple, line, move-on, measure."""
 
-CUT = 6
+SNAPSHOT = 6
 HOME = 25.0
-"""Bytes for each row that come to the client at a cut, and go back: coefficient, prediction, rank, active or not."""
+"""Bytes for each row that come to the client at a snapshot, and go back: coefficient, prediction, rank, activity."""
 
 PAPERS_BATCH = 10_000
 """Rows of a batch of the paper's Algorithm 2 on covertype."""
@@ -45,7 +45,7 @@ def model_table(found: dict[str, dict[str, Cell]]) -> str:
     once = (2 + measured["halo"]) * points
     a_round = a_copy * measured["halo"] * mine
     in_all = measured["sent"] / measured["rows"] * mine
-    homeward = 2 * HOME * ROWS * (rounds / CUT)
+    homeward = 2 * HOME * ROWS * (rounds / SNAPSHOT)
     tasks = rounds * TASKS_A_PART * ROWS / ROWS_A_PART
     work = measured["values"] * growth / (WORKERS * THREADS) / rate
     naive = PAPERS_BYTES * ROWS * (1 - 1 / WORKERS)
@@ -57,7 +57,7 @@ def model_table(found: dict[str, dict[str, Cell]]) -> str:
         ["coefficients that arrive in a round, MB (seconds)", f"{a_round / 1e6:.1f} ({a_round / NETWORK:.3f})"],
         ["all that it sends in a round, parts that Dask moves included, MB (seconds)",
          f"{in_all / 1e6:.0f} ({in_all / NETWORK:.2f})"],
-        ["to the client and back in all cuts, GB (seconds of the client)",
+        ["to the client and back in all snapshots, GB (seconds of the client)",
          f"{homeward / 1e9:.1f} ({homeward / NETWORK:.0f})"],
         ["tasks (seconds of the scheduler)", f"{tasks:,.0f} ({tasks / TASKS_A_SECOND:.0f})"],
         ["minutes of work, neighbours of a row as measured", f"{work / 60:.0f}"],

@@ -11,7 +11,7 @@ import pandas as pd
 GAMMA, C = 200.0, 2.0
 SETTINGS: dict[str, Any] = dict(gamma=GAMMA, C=C, random_state=0, n_parts=3, verbose=False)
 FINE: dict[str, Any] = {**SETTINGS, "tol": 1e-3}
-"""A fit of more rounds than there are between two cuts."""
+"""A fit of more rounds than there are between two snapshots."""
 
 
 def table(n: int = 2_000, seed: int = 0) -> tuple[Any, Any]:

@@ -192,13 +192,13 @@ def test_a_task_that_ends_the_last_worker_is_named(monkeypatch: pytest.MonkeyPat
         ) as only:
             try:
                 alone.wait_for_workers(1, timeout=60)
-                hands = cluster.DaskHands(alone)
+                executor = cluster.DaskExecutor(alone)
                 with pytest.raises(RuntimeError, match=r"has ended once with the workers that ran it .*memory_budget"):
-                    hands.gather([hands.submit("end", os._exit, 1)])
+                    executor.gather([executor.submit("end", os._exit, 1)])
             finally:
                 only.kill()
         with pytest.raises(RuntimeError, match=r"no worker has been connected to tcp.* for 0 seconds; start workers"):
-            hands.gather([hands.submit("none", abs, 0)])
+            executor.gather([executor.submit("none", abs, 0)])
 
 
 def test_workers_that_are_all_paused_for_want_of_memory_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(client: Client, fine: Das
     with pytest.warns(match="not converged"):
         model.fit(ROWS, UP)
     model.set_params(max_epochs=50).fit(ROWS, UP)
-    # Six rounds are a cut, so these are the same rounds as without a break.
+    # Six rounds are a snapshot, so these are the same rounds as without a break.
     gaps = [(record["epoch"], record["gap"]) for record in fine.history_]
     assert [(record["epoch"], record["gap"]) for record in model.history_] == gaps[6:]
     np.testing.assert_array_equal(model.dual_coef_, fine.dual_coef_)

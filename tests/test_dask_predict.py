@@ -54,5 +54,5 @@ def test_the_dashboard_shows_tasks_by_their_names(client: Client, fitted: DaskDS
         model.score(frame[["a", "b"]], frame["y"])
         model.predict(ROWS).compute()
     names = {key_split(task["key"]) for task in shown.data}
-    rounds = {"dsekl-look", "dsekl-route", "dsekl-region", "dsekl-ascend", "dsekl-couple", "dsekl-measure"}
+    rounds = {"dsekl-look", "dsekl-shuffle", "dsekl-region", "dsekl-ascend", "dsekl-couple", "dsekl-measure"}
     assert rounds | {"dsekl-columns", "dsekl-sum-of-terms", "dsekl-predict", "dsekl-score"} <= names

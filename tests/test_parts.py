@@ -18,19 +18,19 @@ from dsekl.gram.points import DensePoints
 from dsekl.gram.tree import spatial_order
 from dsekl.parts import (
     LocalUpdates,
-    OwnHands,
+    Objective,
     PartsAscent,
     Planes,
     Region,
     Rows,
+    SerialExecutor,
     SharedUpdates,
-    Task,
     build,
     checked_state,
     n_parts_of,
 )
 from dsekl.parts.halo import Boxes, Reach
-from dsekl.parts.line import STEPS, Line, between
+from dsekl.parts.line_search import STEPS, LineSums, between
 from dsekl.rows import ArrayRows
 from dsekl.solvers import DualAscent, Problem
 
@@ -56,13 +56,13 @@ def in_parts(
     """Return a fit in parts, before its first round."""
     kernel = kernels.resolve("rbf")
     placement = Placement.of(kernel, gamma, ArrayRows(X), dtype)
-    task = Task(kernel, placement, loss, 2.0, kernel_tol, 2**26, plane)
+    objective = Objective(kernel, placement, loss, 2.0, kernel_tol, 2**26, plane)
     points = placement.dense(X)
     planes = Planes.of(points, n_parts)
     number, rows = planes.part_of(points), Rows(X, y, weights, np.arange(len(X)))
-    regions = [Region.of(p, task, [rows.take(np.flatnonzero(number == p))]) for p in range(planes.n_parts)]
-    hands = OwnHands()
-    ascent = PartsAscent(hands, build(hands, task, regions), solver or DualAscent(), 0)
+    regions = [Region.of(p, objective, [rows.take(np.flatnonzero(number == p))]) for p in range(planes.n_parts)]
+    executor = SerialExecutor()
+    ascent = PartsAscent(executor, build(executor, objective, regions), solver or DualAscent(), 0)
     sample = Problem(gram_of(kernel, ArrayRows(X[:9]), gamma, dtype), y[:9], weights[:9], loss, 2.0, tol=tol)
     return ascent, sample, ascent.start(sample, np.random.default_rng(0))
 
@@ -84,14 +84,16 @@ def objective(ascent: PartsAscent, state: Any, plane: Plane | None = None) -> tu
     X, y, weights = (
         np.concatenate([vars(region.rows)[name] for region in regions]) for name in ("X", "targets", "weights")
     )
-    task = ascent.parts.task
-    K: Any = gram_of(task.kernel, ArrayRows(X), task.placement.scale ** (1 / task.kernel.gamma_power), "float64")
+    objective = ascent.parts.objective
+    K: Any = gram_of(
+        objective.kernel, ArrayRows(X), objective.placement.scale ** (1 / objective.kernel.gamma_power), "float64"
+    )
     K = K if plane is None else AffineGram(K, plane)
     everyone = np.arange(len(X))
     F = K.block(everyone, everyone) @ state.coef
-    square, C = 0.5 * float((state.coef * F).sum()), task.C * weights[:, None]
-    primal = square + float((C * task.loss.value(y, F)).sum())
-    return primal, -square - float(task.loss.conjugate(y, state.coef, C).sum())
+    square, C = 0.5 * float((state.coef * F).sum()), objective.C * weights[:, None]
+    primal = square + float((C * objective.loss.value(y, F)).sum())
+    return primal, -square - float(objective.loss.conjugate(y, state.coef, C).sum())
 
 
 LOSSES = [
@@ -146,7 +148,7 @@ def test_samples_grow_and_rows_leave_the_active_set(gamma: float) -> None:
     assert state.gap < ascent.judge(problem, state).goal
     assert ascent.unseen is not None
     assert len(ascent.unseen) > 3_900
-    gram = gram_of(ascent.parts.task.kernel, ArrayRows(X), gamma, "float32", kernel_tol=1e-6)
+    gram = gram_of(ascent.parts.objective.kernel, ArrayRows(X), gamma, "float32", kernel_tol=1e-6)
     alone = DualAscent()
     whole = Problem(gram, y[gram.order], weights[gram.order], losses.Hinge(), 2.0)
     other = alone.start(whole, np.random.default_rng(0))
@@ -225,7 +227,7 @@ def test_the_step_length_is_where_the_dual_is_least(loss: Any) -> None:
     feasible = 0.2 * np.sign(y) * C[:, None] * rng.uniform(size=(40, 1))
     before, after = (np.where(rng.uniform(size=(40, 1)) < 0.5, 0.0, feasible) for _ in range(2))
     F, G = K @ before, K @ (after - before)
-    (found,) = Line.of(loss, y, C, (before, after), F, G).best_steps()
+    (found,) = LineSums.of(loss, y, C, (before, after), F, G).best_steps()
 
     def dual(s: float) -> float:
         c = between(before, after, np.array([s]))
@@ -287,7 +289,7 @@ def updates(local_batches: int, n_shares: int = 2) -> tuple[SharedUpdates, Any]:
     y = np.where(wave > 0, 1.0, -1.0)[:, None]
     ascent, problem, _ = in_parts(X, y, weights, losses.Hinge(), NARROW, n_parts=1)
     solver = LocalUpdates(n_rows=100, n_shares=n_shares, local_batches=local_batches)
-    run = SharedUpdates(OwnHands(), ascent.parts, solver, 0)
+    run = SharedUpdates(SerialExecutor(), ascent.parts, solver, 0)
     state = run.start(problem, np.random.default_rng(0))
     for _ in range(3):
         for _ in run.epoch(problem, state):

@@ -1,4 +1,4 @@
-"""Forged checkpoints of fits on Dask, taken up again: by hands in this process, which a trial can afford."""
+"""Forged checkpoints of fits on Dask, taken up again: by an executor in this process, which a trial can afford."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import dask
 import numpy as np
 
 from dsekl.dask import DaskDSEKLClassifier, DaskDSEKLRegressor, cluster, estimator
-from dsekl.parts import OwnHands
+from dsekl.parts import SerialExecutor
 from dsekl.runs.checkpoint import Checkpoint
 from dsekl.runs.run import Run
 
@@ -28,8 +28,8 @@ MORE = np.concatenate([X + 0.05 * k for k in range(4)])
 PLAIN: dict[str, Any] = dict(gamma=2.0, C=2.0, random_state=0, n_parts=2, n_jobs=1, max_epochs=14, verbose=False)
 
 
-class Here(OwnHands):
-    """The hands of a cluster, in this process."""
+class Here(SerialExecutor):
+    """The executor of a cluster, in this process."""
 
     def __init__(self, client: Any = None) -> None:
         self._number = count()
@@ -37,10 +37,10 @@ class Here(OwnHands):
     def key(self, name: str) -> str:
         return f"{name}-{next(self._number)}"
 
-    def submit(self, name: str, task: Any, *arguments: Any, home: str | None = None) -> Any:
+    def submit(self, name: str, task: Any, *arguments: Any, worker: str | None = None) -> Any:
         return super().submit(name, task, *arguments)
 
-    def homes(self, sizes: Sequence[int]) -> list[str | None]:
+    def workers_for(self, sizes: Sequence[int]) -> list[str | None]:
         return [None] * len(sizes)
 
     def compute(self, delayed: Sequence[Any]) -> list[Any]:
@@ -62,10 +62,10 @@ def fits() -> dict[str, tuple[Any, Any]]:
 def prepare(folder: Path) -> None:
     """Write checkpoints of all fits: before the first round, at cuts, and at the end."""
     # Trials are forked from this process; an import must not change it, since pytest imports this module too.
-    cluster.DaskHands = Here  # type: ignore[assignment, misc]
+    cluster.DaskExecutor = Here  # type: ignore[assignment, misc]
     estimator.client_of = lambda given: None  # type: ignore[assignment, return-value]
     estimator.require_workers = lambda client: None  # type: ignore[assignment]
-    estimator.DaskHands = Here  # type: ignore[assignment, misc]
+    estimator.DaskExecutor = Here  # type: ignore[assignment, misc]
     estimator.DaskEstimator._held_models = lambda self: self._models  # type: ignore[method-assign]
     estimator.DaskEstimator._model_client = None  # type: ignore[assignment]
     write, number = Checkpoint.write, count()

@@ -50,7 +50,7 @@ def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
     """Return the blocks of a set of examples; errors name what does not fit."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
-    X = _collection(X, "X")
+    X = as_collection(X, "X")
     if is_frame(X) and is_frame(y) and (sample_weight is None or is_frame(sample_weight)):
         together = _blocks_of_frames(X, y, sample_weight)
         if together is not None:
@@ -132,7 +132,7 @@ def is_frame(X: Any) -> bool:
     return all(hasattr(type(X), name) for name in ("to_delayed", "ndim"))  # a delayed value says that it has them all
 
 
-def _collection(X: Any, name: str) -> Any:
+def as_collection(X: Any, name: str) -> Any:
     """Return X as a dask collection; arrays and frames in memory are cut."""
     if isinstance(X, da.Array) or is_frame(X):
         return X

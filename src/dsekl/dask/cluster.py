@@ -1,4 +1,4 @@
-"""The cluster as hands: pure futures with names that mean something, and waits that end.
+"""The cluster as an executor: pure futures with names that mean something, and waits that end.
 
 Every task is a plain function of values and other futures, so that what is lost with a worker is computed again. A task
 is tried several times. Nobody waits for ever: no workers for some minutes, a scheduler that has gone, and a task that
@@ -23,7 +23,7 @@ from distributed.scheduler import KilledWorker
 
 from dsekl.version import __version__
 
-from .homes import homes_of
+from .load_balance import balanced
 
 RETRIES = 3
 """Times that a task may fail by an error of its own, and that a task may be given anew to workers that it kills."""
@@ -58,13 +58,13 @@ class NoWorkers(RuntimeError):
     """Nobody has worked, or would start to, for as long as a fit has patience."""
 
 
-def rebuilding(work: Callable[[DaskHands], Found], client: Client) -> Found:
-    """Return what some work comes to; it is begun again, with hands of its own, where the cluster has lost it."""
+def rebuilding(work: Callable[[DaskExecutor], Found], client: Client) -> Found:
+    """Return what some work comes to; it is begun again, with executor of its own, where the cluster has lost it."""
     for _ in range(MOST_REBUILDS):
         with suppress(LostFutures):
-            return work(DaskHands(client))
+            return work(DaskExecutor(client))
         _wait_while_connecting(client)
-    return work(DaskHands(client))
+    return work(DaskExecutor(client))
 
 
 def _wait_while_connecting(client: Client) -> None:
@@ -94,9 +94,9 @@ def require_workers(client: Client) -> None:
             raise RuntimeError(f"worker {worker} {has}; install dsekl {__version__} on it, as on the client")
 
 
-def _call(hands: DaskHands) -> None:
+def _call(executor: DaskExecutor) -> None:
     """Wait until somebody answers: a cluster that adapts itself starts no worker before there is something to do."""
-    hands.gather([hands.submit("call", int)])
+    executor.gather([executor.submit("call", int)])
 
 
 def _idle(client: Client) -> NoWorkers | None:
@@ -137,7 +137,7 @@ def _killing(killed: Sequence[KilledWorker]) -> RuntimeError:
 
 
 @dataclass
-class DaskHands:
+class DaskExecutor:
     """Tasks as futures of a client. ``sent`` counts tasks."""
 
     client: Client
@@ -153,18 +153,18 @@ class DaskHands:
         """Return a key that the dashboard shows by its name; never one that was used before."""
         return f"dsekl-{name}-{self.label}-{next(self._number)}"
 
-    def submit(self, name: str, task: Callable[..., Any], *arguments: Any, home: str | None = None) -> Future:
-        """Return the future of a task; a worker may be its ``home``, as long as it is there."""
-        where = {} if home is None else {"workers": [home], "allow_other_workers": True}
+    def submit(self, name: str, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Future:
+        """Return the future of a task; it runs on the ``worker`` that is named, as long as that is there."""
+        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         try:
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
                 return self.client.submit(task, *arguments, key=self.key(name), pure=False, retries=RETRIES, **where)
         except CancelledError as error:
             raise LostFutures(str(error)) from error
 
-    def homes(self, sizes: Sequence[int]) -> list[str | None]:
+    def workers_for(self, sizes: Sequence[int]) -> list[str | None]:
         """Return a worker for each part of some sizes."""
-        return homes_of(sizes, self._threads())
+        return balanced(sizes, self._threads())
 
     def spread(self, parts: Sequence[Future], loads: Sequence[float]) -> list[Future]:
         """Return the parts, some of them elsewhere, so that all workers have about as much to do."""
@@ -173,10 +173,10 @@ class DaskHands:
         except (OSError, CancelledError):  # whoever needs a part next says what is wrong
             return list(parts)
         holders = [at.get(part.key, ()) for part in parts]
-        homes = homes_of(loads, self._threads(), holders)
+        workers = balanced(loads, self._threads(), holders)
         return [
-            part if home is None or home in here else self.submit(f"move-{p}", _same, part, home=home)
-            for p, (part, home, here) in enumerate(zip(parts, homes, holders, strict=True))
+            part if worker is None or worker in here else self.submit(f"move-{p}", _same, part, worker=worker)
+            for p, (part, worker, here) in enumerate(zip(parts, workers, holders, strict=True))
         ]
 
     def _threads(self) -> dict[str, int]:

@@ -19,8 +19,8 @@ from dsekl.losses import RegressionLoss
 from dsekl.models import Examples
 from dsekl.rows import ArrayRows
 
-from .dask_classifier import DaskDSEKLClassifier, first_or_all
 from .clients import not_holding_a_thread
+from .dask_classifier import DaskDSEKLClassifier, first_or_all
 from .estimator import OWN, DaskEstimator
 from .lazy_scores import r2
 from .partitions import Encoding

@@ -25,14 +25,14 @@ from dsekl.models.fitting import SOLVED_BY, check_settled, solve
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, MOST_DOUBLE_ROWS, warn_of_unequal_scales
 from dsekl.parts import (
     LocalUpdates,
+    Objective,
     PartsAscent,
     SharedUpdates,
-    Task,
     build,
     checked_state,
     n_parts_of,
 )
-from dsekl.parts.ascent_in_parts import CUT
+from dsekl.parts.ascent_in_parts import SNAPSHOT
 from dsekl.persistence import checking
 from dsekl.rows import ArrayRows
 from dsekl.runs import Course, Hooks, Interrupted, Monitor, Progress, Run, Settled, optimise
@@ -44,11 +44,11 @@ from dsekl.solvers.shared_memory import SharedState
 from dsekl.workers import ALONE
 
 from .blocks import Blocks
-from .cluster import DaskHands, rebuilding
+from .cluster import DaskExecutor, rebuilding
 from .held_out_rows import HeldOutRows
 from .overview import Overview
 from .partitions import Encoding
-from .routes import NOBODY, regions_of
+from .shuffle import NOBODY, regions_of
 from .width import refined
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ class Result:
 def fit(client: Client, given: Given, run: Run, keep: Callable[[Result], None]) -> Result:
     """Fit a machine to the rows of a cluster, and ``keep`` what it comes to. ``run`` moves along, to be kept.
 
-    Where the cluster has lost all that it held, it is built again, and the fit goes on from the last cut.
+    Where the cluster has lost all that it held, it is built again, and the fit goes on from the last snapshot.
     """
     machine, deadline = given.machine, run.budget.deadline(SOLVED_BY)
     with Progress(run.verbose) as progress:
@@ -117,17 +117,19 @@ def fit(client: Client, given: Given, run: Run, keep: Callable[[Result], None]) 
             with run.blaming_its_file():
                 check_settled(machine, sampled, given.sample.targets.shape[1], given.overview.n_rows)
 
-        def kept(hands: DaskHands) -> Result:
-            found = _solved(hands, given, run, sampled, deadline, course)
+        def kept(executor: DaskExecutor) -> Result:
+            found = _solved(executor, given, run, sampled, deadline, course)
             keep(found)
             return found
 
         return rebuilding(kept, client)
 
 
-def _solved(hands: DaskHands, given: Given, run: Run, sampled: Settled, deadline: Deadline, course: Course) -> Result:
+def _solved(
+    executor: DaskExecutor, given: Given, run: Run, sampled: Settled, deadline: Deadline, course: Course
+) -> Result:
     with run.blaming_its_file():
-        ascent, problem = _in_parts(hands, given, run, sampled)
+        ascent, problem = _in_parts(executor, given, run, sampled)
     state, monitor = _begin(ascent, problem, run)
     monitor.patience = run.stopping.patience
     monitor.validation = None if given.held_out is None else HeldOutRows.of(ascent, given.held_out)
@@ -143,7 +145,7 @@ def _solved(hands: DaskHands, given: Given, run: Run, sampled: Settled, deadline
     return _result(given, run, ascent, state, monitor)
 
 
-def task_of(given: Given, settled: Settled) -> tuple[Task, Problem]:
+def objective_of(given: Given, settled: Settled) -> tuple[Objective, Problem]:
     """Return what all parts fit, and the problem of the sample."""
     machine, rows = given.machine, given.sample.rows
     kernel = machine.usual_kernel if settled.kernel is None else CHOSEN_KERNELS[settled.kernel]
@@ -160,47 +162,47 @@ def task_of(given: Given, settled: Settled) -> tuple[Task, Problem]:
     gram = metric.with_plane(own, rows, machine.beside(settled), settled.reshaping)
     C = settled.C if machine.C is None else machine.C
     plane = gram.plane if isinstance(gram, AffineGram) else None
-    task = Task(own.kernel, own.placement, loss, C, machine.kernel_tol, machine.budget, plane)
-    return task, Problem(gram, given.sample.targets, given.sample.weights, loss, C, tol=None)
+    objective = Objective(own.kernel, own.placement, loss, C, machine.kernel_tol, machine.budget, plane)
+    return objective, Problem(gram, given.sample.targets, given.sample.weights, loss, C, tol=None)
 
 
-def _in_parts(hands: DaskHands, given: Given, run: Run, sampled: Settled) -> tuple[Ascent, Problem]:
+def _in_parts(executor: DaskExecutor, given: Given, run: Run, sampled: Settled) -> tuple[Ascent, Problem]:
     """Return the ascent of all parts; width and C are chosen first, by whole regions of the rows, unless they are."""
     n_parts = n_parts_of(given.overview.n_rows) if given.n_parts is None else given.n_parts
     n_parts = n_parts if given.updates is None else 1
     if run.settled is None:
         run.settled = sampled
         if sampled.metric is not None and given.overview.n_rows > SPARSE * len(given.sample):
-            task, problem = task_of(given, sampled)
-            regions = _regions(hands, given, task, n_parts)
-            run.settled = refined(hands, regions, given.machine, given.sample, sampled, problem.loss, run.seed)
+            objective, problem = objective_of(given, sampled)
+            regions = _regions(executor, given, objective, n_parts)
+            run.settled = refined(executor, regions, given.machine, given.sample, sampled, problem.loss, run.seed)
         run.keep(run)
-    task, problem = task_of(given, run.settled)
-    parts = build(hands, task, _regions(hands, given, task, n_parts))
+    objective, problem = objective_of(given, run.settled)
+    parts = build(executor, objective, _regions(executor, given, objective, n_parts))
     problem = replace(problem, tol=run.stopping.tol)
     if given.updates is not None:
-        return SharedUpdates(hands, parts, given.updates, run.seed), problem
+        return SharedUpdates(executor, parts, given.updates, run.seed), problem
     assert isinstance(given.machine.solver, DualAscent)
     each_round = given.held_out is not None  # the best may be any of them
-    return PartsAscent(hands, parts, given.machine.solver, run.seed, each_round), problem
+    return PartsAscent(executor, parts, given.machine.solver, run.seed, each_round), problem
 
 
-def _regions(hands: DaskHands, given: Given, task: Task, n_parts: int) -> list[Any]:
+def _regions(executor: DaskExecutor, given: Given, objective: Objective, n_parts: int) -> list[Any]:
     held_out = NOBODY if given.held_out is None else given.held_out.places
     return regions_of(
-        hands, given.blocks, given.overview, given.encoding, given.sample, task, n_parts, np.sort(held_out)
+        executor, given.blocks, given.overview, given.encoding, given.sample, objective, n_parts, np.sort(held_out)
     )
 
 
 COME_TO_ITS_END = ("tol", "validation")
-"""Reasons after which a run is never gone on with; others go on from the last cut, to the same bits."""
+"""Reasons after which a run is never gone on with; others go on from the last snapshot, to the same bits."""
 
 SPARSE = 2
 """Rows over those of the sample from which on it is too thin for a width that is chosen on it."""
 
 
 def _begin(ascent: Any, problem: Problem, run: Run) -> tuple[Any, Monitor]:
-    """Return state and monitor to go on with: those of a checkpoint, those of the last cut, or new ones."""
+    """Return state and monitor to go on with: those of a checkpoint, those of the last snapshot, or new ones."""
     n = ascent.parts.n_rows
     if run.saved is not None:
         sizes = {"rows": n, "terms": n, "outputs": problem.n_outputs}
@@ -232,8 +234,8 @@ def _begin(ascent: Any, problem: Problem, run: Run) -> tuple[Any, Monitor]:
 
 
 def _hooks(given: Given, run: Run, ascent: Ascent, state: ShardedState, monitor: Monitor) -> Hooks:
-    """Return what notes a round's own figures, tells those who listen, and keeps the run at each cut."""
-    every = 1 if isinstance(state, SharedState) else CUT
+    """Return what notes a round's own figures, tells those who listen, and keeps the run at each snapshot."""
+    every = 1 if isinstance(state, SharedState) else SNAPSHOT
 
     def so_far() -> Result:
         ascent.bring_home(state)  # type: ignore[arg-type]
@@ -264,7 +266,7 @@ def _result(given: Given, run: Run, ascent: Ascent, state: ShardedState, monitor
     elif unseen is None:
         unseen = CrossFit(solve, given.machine, given.sample.for_cross_fits(), run.settled, run.seed, run.stopping)
     held_out = None if given.held_out is None else given.held_out.places
-    return Result(ascent, state, coef, states, run.settled, monitor, ascent.parts.task.C, unseen, held_out)
+    return Result(ascent, state, coef, states, run.settled, monitor, ascent.parts.objective.C, unseen, held_out)
 
 
 def _note(run: Run, ascent: Ascent, state: ShardedState, monitor: Monitor) -> None:

@@ -37,13 +37,13 @@ from . import frame_blocks
 from .beginnings import LastFit, begun, seed_of
 from .blocks import Blocks, blocks_of, columns_of_no_numbers
 from .clients import client_of, not_holding_a_thread
-from .cluster import DaskHands, rebuilding, require_workers
+from .cluster import DaskExecutor, rebuilding, require_workers
 from .distributed_fit import Given, Listen, Result, fit
 from .overview import Overview, overview_of
 from .partitions import Encoding
 from .predicting import Ending, Reader, as_array, blocks_of_queries, delayed_predictions
-from .refusals import local_of
 from .terms import Support, grouped, importances_of, joined, support_of, without_points
+from .unsupported import local_of
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ class DaskEstimator(BaseEstimator):
     @not_holding_a_thread()
     def to_local(self) -> Any:
         """Return the model as a local estimator, which needs no cluster, and is saved and loaded as any other."""
-        models: list[Model] = DaskHands(self._model_client).gather(self._held_models())
+        models: list[Model] = DaskExecutor(self._model_client).gather(self._held_models())
         fitted = replace(self._fitted, model=replace(self._fitted.model, gram=joined(models)))
         local = copy.copy(self._local)
         local._set(local._attributes(self._unit.fitted(fitted), self._unit.size))
@@ -132,13 +132,13 @@ class DaskEstimator(BaseEstimator):
         """Look at all rows; None where there are gaps, and there may be."""
         self._seed_of_run = seed_of(self, blocks.n_features)
         asked = (blocks, labels, self._seed_of_run, self.checkpoint is not None or self.warm_start, may_have_gaps)
-        return rebuilding(lambda hands: overview_of(hands, *asked), client)
+        return rebuilding(lambda executor: overview_of(executor, *asked), client)
 
     def _encoded(self, client: Client, blocks: Blocks) -> Blocks:
         """Return blocks of numbers, made by an encoder that is learned from all of them."""
         names = None if blocks.columns is None else list(blocks.columns)
         found, encoder = rebuilding(
-            lambda hands: frame_blocks.encoded(hands, blocks, self.categorical_features), client
+            lambda executor: frame_blocks.encoded(executor, blocks, self.categorical_features), client
         )
         for estimator in (self, self._local):
             encoded_tables.attach(estimator, encoder, names)
@@ -199,17 +199,17 @@ class DaskEstimator(BaseEstimator):
 
     def _keep(self, found: Result, seed: int, sample: Examples, unit: Unit) -> None:
         """Set what was fitted as attributes; the terms stay on the workers."""
-        ascent, states, hands = found.ascent, found.states, found.ascent.hands
-        task, parts = ascent.parts.task, ascent.parts.parts
-        told: list[Support] = hands.gather(
-            [hands.submit(f"support-{p}", support_of, part, states[p]) for p, part in enumerate(parts)]
+        ascent, states, executor = found.ascent, found.states, found.ascent.executor
+        objective, parts = ascent.parts.objective, ascent.parts.parts
+        told: list[Support] = executor.gather(
+            [executor.submit(f"support-{p}", support_of, part, states[p]) for p, part in enumerate(parts)]
         )
         sizes = [len(part.places) for part in told]
-        self._models = grouped(hands, task, parts, states, sizes)
+        self._models = grouped(executor, objective, parts, states, sizes)
         coef = found.coef[found.coef.any(axis=1)]
         trends = [part.trend for part in told if part.trend is not None]
         model = Model(
-            without_points(task), coef, np.sum([part.intercept for part in told], axis=0),
+            without_points(objective), coef, np.sum([part.intercept for part in told], axis=0),
             np.sum(trends, axis=0) if trends else None,
         )  # fmt: skip
         codes = None if sample.classes is None else self._codes(np.concatenate([part.targets for part in told]))
@@ -229,7 +229,7 @@ class DaskEstimator(BaseEstimator):
         ascent, rng = found.ascent, np.random.default_rng([seed, 31])
         rows = sample.take(np.sort(rng.permutation(len(sample))[:IMPORTANCE_ROWS])).rows
         assert isinstance(rows, ArrayRows)
-        return importances_of(ascent.hands, ascent.parts.parts, found.states, model, rows, len(model.coef), seed)
+        return importances_of(ascent.executor, ascent.parts.parts, found.states, model, rows, len(model.coef), seed)
 
     def _evaluate(self, X: Any, finish: Callable[[Floats], NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> Any:
         """Return what ``finish`` makes of f, lazily."""

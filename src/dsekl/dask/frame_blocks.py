@@ -20,22 +20,22 @@ from dsekl.data.frames import ArrayFrame, FrameTable, is_frame, kinds
 from dsekl.estimators.seen_tables import ColumnKinds, chosen_categories, learned_by
 
 from .blocks import Blocks
-from .cluster import DaskHands
+from .cluster import DaskExecutor
 from .lazy import lazily
 
 Floats = NDArray[np.float64]
 
 
-def encoded(hands: DaskHands, blocks: Blocks, categorical: Any) -> tuple[Blocks, TableEncoder]:
+def encoded(executor: DaskExecutor, blocks: Blocks, categorical: Any) -> tuple[Blocks, TableEncoder]:
     """Return blocks whose rows become numbers when they are read, and their encoder."""
-    found = _kinds(hands, blocks, categorical)
+    found = _kinds(executor, blocks, categorical)
     see = dask.delayed(_seen, pure=False)
     asked = [
-        see(blocks.X[group.start : group.stop], group.start, found, dask_key_name=hands.key("see"))
+        see(blocks.X[group.start : group.stop], group.start, found, dask_key_name=executor.key("see"))
         for group in blocks.groups()
     ]
     learner = found.learner(np.random.default_rng(0))
-    for seen in hands.gather(hands.compute(asked)):
+    for seen in executor.gather(executor.compute(asked)):
         if isinstance(seen, str):
             raise ValueError(seen)
         learner.join(seen)
@@ -45,11 +45,11 @@ def encoded(hands: DaskHands, blocks: Blocks, categorical: Any) -> tuple[Blocks,
     return replace(blocks, X=rows, columns=encoder.features, n_features=encoder.n_features), encoder
 
 
-def _kinds(hands: DaskHands, blocks: Blocks, categorical: Any) -> ColumnKinds:
+def _kinds(executor: DaskExecutor, blocks: Blocks, categorical: Any) -> ColumnKinds:
     """Return what the columns are, by their types and the first block that has rows."""
     look = dask.delayed(_kinds_of, pure=False)
     for block in blocks.X:
-        (found,) = hands.gather(hands.compute([look(block, categorical, dask_key_name=hands.key("kinds"))]))
+        (found,) = executor.gather(executor.compute([look(block, categorical, dask_key_name=executor.key("kinds"))]))
         if isinstance(found, str):
             raise ValueError(found)
         if found is not None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dsekl.calibration import Unseen
 from dsekl.models import Examples
 from dsekl.parts import Parts, PartsAscent, Region, Rows, SharedUpdates
-from dsekl.parts.crew import Crew
-from dsekl.parts.turns import terms_at
+from dsekl.parts.part_tasks import PartTasks
+from dsekl.parts.wide_kernels import terms_at
 from dsekl.rows import ArrayRows
 from dsekl.runs.monitor import errors_at
 
@@ -36,14 +36,14 @@ class HeldOutRows:
         X = np.asarray(examples.rows.values)
         rows = Rows(X, examples.targets, examples.weights, examples.places)
         parts: Parts = ascent.parts
-        region = Region.of(len(parts), parts.task, [rows])
-        return HeldOutRows(ascent, examples, region, ascent.hands.submit("held-out", _same, region))
+        region = Region.of(len(parts), parts.objective, [rows])
+        return HeldOutRows(ascent, examples, region, ascent.executor.submit("held-out", _same, region))
 
     def predicted(self, states: list[Any]) -> Floats:
         """Return f at all rows, by states of the parts."""
-        crew = Crew(self.ascent.hands, self.ascent.parts)
-        terms = crew.submit("terms-held-out", terms_at, crew.parts.parts, states, self.held)
-        (f,) = crew.hands.gather([crew.summed(terms)])
+        tasks = PartTasks(self.ascent.executor, self.ascent.parts)
+        terms = tasks.submit("terms-held-out", terms_at, tasks.parts.parts, states, self.held)
+        (f,) = tasks.executor.gather([tasks.summed(terms)])
         return np.asarray(f)
 
     def measure(self, coef: Floats) -> dict[str, float]:

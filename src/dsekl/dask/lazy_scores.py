@@ -10,7 +10,7 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from .blocks import blocks_of
-from .cluster import DaskHands
+from .cluster import DaskExecutor
 from .lazy import lazily
 from .partitions import column
 
@@ -39,8 +39,8 @@ def _summed(client: Client, task: Any, predict: Predict, X: Any, y: Any, sample_
     each = lazily("score", task)
     weights = [None] * len(blocks.y) if blocks.weights is None else blocks.weights
     parts = [each(f, of, w) for f, of, w in zip(predict(blocks.X), blocks.y, weights, strict=True)]
-    hands = DaskHands(client)
-    return np.asarray(np.sum(hands.gather(hands.compute(parts)), axis=0))
+    executor = DaskExecutor(client)
+    return np.asarray(np.sum(executor.gather(executor.compute(parts)), axis=0))
 
 
 def _right(f: NDArray[Any], y: Any, weights: Any) -> Floats:

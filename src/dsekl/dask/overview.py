@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dsekl.rows import digest
 
 from .blocks import Blocks
-from .cluster import DaskHands
+from .cluster import DaskExecutor
 from .partitions import Asked, Look, looked
 
 Floats = NDArray[np.float64]
@@ -49,16 +49,16 @@ class Overview:
 
 
 def overview_of(
-    hands: DaskHands, blocks: Blocks, labels: bool, seed: int, with_digests: bool, gaps: bool
+    executor: DaskExecutor, blocks: Blocks, labels: bool, seed: int, with_digests: bool, gaps: bool
 ) -> Overview | None:
     """Look at all blocks; the first that has something wrong is named. None where X has ``gaps``, if it may."""
     n_candidates = max(1, min(SAMPLE_ROWS, SPARE * -(-SAMPLE_ROWS // max(1, len(blocks.X)))))
     asked = Asked(labels, n_candidates, seed, blocks.columns, blocks.n_features, with_digests, gaps)
     delayed = [
-        dask.delayed(looked, pure=False)(*blocks.of(group), group.start, asked, dask_key_name=hands.key("look"))
+        dask.delayed(looked, pure=False)(*blocks.of(group), group.start, asked, dask_key_name=executor.key("look"))
         for group in blocks.groups()
     ]
-    looks: list[Look] = [look for group in hands.gather(hands.compute(delayed)) for look in group]
+    looks: list[Look] = [look for group in executor.gather(executor.compute(delayed)) for look in group]
     for look in looks:
         if look.wrong is not None:
             raise ValueError(look.wrong)

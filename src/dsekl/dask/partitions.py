@@ -17,7 +17,7 @@ from dsekl.estimators import inputs
 from dsekl.estimators.classifier import targets_of
 from dsekl.estimators.misleading import refuse_misleading
 from dsekl.estimators.targets import given_labels, real_targets
-from dsekl.parts import Planes, Rows, Task
+from dsekl.parts import Objective, Planes, Rows
 from dsekl.rows import digest
 
 Floats = NDArray[np.float64]
@@ -73,12 +73,22 @@ def numbers(X: Any, n_features: int) -> NDArray[Any]:
     if is_sparse(X):
         raise ValueError(SPARSE_WORDS)
     refuse_misleading(X=X)
-    values = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    values = _array(X)
     if not len(values):
         return np.zeros((0, n_features))
     if values.ndim != 2 or values.shape[1] != n_features:
         raise ValueError(f"X is of shape {values.shape} here, and has {n_features} columns; give all blocks as many")
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """Return a block as an array; pandas' own types of numbers have NaN in the place of NA."""
+    if not hasattr(X, "to_numpy"):
+        return np.asarray(X)
+    kinds = list(X.dtypes) if X.ndim == 2 else [X.dtype]
+    if all(isinstance(kind, np.dtype) for kind in kinds) or any(kind.kind not in "biuf" for kind in kinds):
+        return np.asarray(X.to_numpy())
+    return np.asarray(X.to_numpy(np.float64, na_value=np.nan))
 
 
 def column(y: Any) -> NDArray[Any]:
@@ -162,15 +172,15 @@ class Encoding:
         return targets_of(codes, len(self.classes)), weights
 
 
-def routed(
-    X: Sequence[Any], y: Sequence[Any], weights: Sequence[Any] | None, starts: Sequence[int], task: Task,
+def split_by_part(
+    X: Sequence[Any], y: Sequence[Any], weights: Sequence[Any] | None, starts: Sequence[int], objective: Objective,
     planes: Planes, encoding: Encoding, held_out: Places,
 ) -> list[Rows]:  # fmt: skip
     """Return the rows of some blocks for each of the parts; those of weight 0, and held-out places, are in none."""
     given = [None] * len(X) if weights is None else weights
     pieces = []
     for x, of, w, start in zip(X, y, given, starts, strict=True):
-        values = numbers(x, task.placement.n_features)
+        values = numbers(x, objective.placement.n_features)
         if not len(values):
             continue
         plain = np.ones(len(values)) if w is None else np.asarray(column(w), dtype=np.float64)
@@ -178,9 +188,9 @@ def routed(
         kept = np.flatnonzero((own > 0) & ~np.isin(start + np.arange(len(own)), held_out))
         pieces.append(Rows(values[kept], targets[kept], own[kept], start + kept))
     if not pieces:
-        nothing = np.zeros((0, task.placement.n_features))
+        nothing = np.zeros((0, objective.placement.n_features))
         n_outputs = len(np.atleast_1d(encoding.constants))
         pieces = [Rows(nothing, np.zeros((0, n_outputs)), np.zeros(0), np.arange(0))]
     rows = Rows.joined(pieces)
-    number = planes.part_of(task.placement.dense(rows.X))
+    number = planes.part_of(objective.placement.dense(rows.X))
     return [rows.take(np.flatnonzero(number == part)) for part in range(planes.n_parts)]

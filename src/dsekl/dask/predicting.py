@@ -15,7 +15,7 @@ from dsekl.estimators import gaps
 from dsekl.models import Model
 from dsekl.rows import ArrayRows
 
-from .blocks import blocks_of_X, is_frame
+from .blocks import as_collection, blocks_of_X
 from .frame_blocks import encoded_block
 from .lazy import lazily
 from .partitions import numbers
@@ -92,8 +92,7 @@ def ended(values: NDArray[Any], sums: Sequence[Floats], ending: Ending) -> NDArr
 
 def blocks_of_queries(X: Any, reader: Reader) -> tuple[list[Any], tuple[float, ...]]:
     """Return the blocks of queries, and their lengths as far as they are known; checked against the training set."""
-    if not isinstance(X, da.Array) and not is_frame(X):
-        raise TypeError(f"X is a {type(X).__name__}; give a dask array or dataframe, or call to_local() first")
+    X = as_collection(X, "X")
     blocks, columns, found = blocks_of_X(X)
     reader.check(columns, found)
     return blocks, X.chunks[0] if isinstance(X, da.Array) else (float("nan"),) * len(blocks)

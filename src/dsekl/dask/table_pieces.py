@@ -23,7 +23,7 @@ from dsekl.data.messages import Message
 from dsekl.data.recipe import Recipe
 from dsekl.data.seen_rows import Columns, Seen
 
-from .cluster import MOST_REBUILDS, DaskHands, LostFutures, rebuilding
+from .cluster import MOST_REBUILDS, DaskExecutor, LostFutures, rebuilding
 from .lazy import lazily
 
 AHEAD = 2
@@ -43,11 +43,11 @@ def _told(task: Callable[..., Found], *arguments: Any) -> Found | DataFileError:
 def look(client: Client, pieces: Sequence[Piece], columns: Columns, seen_rows: Callable[[int], None]) -> Seen:
     """Return what the rows of all pieces are; ``seen_rows`` is told how many have been seen."""
 
-    def looked(hands: DaskHands) -> Seen:
-        asked = [hands.submit("see", _told, _seen, piece, k, columns) for k, piece in enumerate(pieces)]
+    def looked(executor: DaskExecutor) -> Seen:
+        asked = [executor.submit("see", _told, _seen, piece, k, columns) for k, piece in enumerate(pieces)]
         whole: Seen | None = None
         for future in asked:
-            (found,) = hands.gather([future])
+            (found,) = executor.gather([future])
             if isinstance(found, DataFileError):
                 raise found
             if whole is None:
@@ -118,17 +118,17 @@ def predictions(
     """Yield the predictions of each piece, in order; only some are on their way at a time."""
     most, done = AHEAD * max(1, sum(client.nthreads().values())), 0
     for left in reversed(range(MOST_REBUILDS + 1)):
-        hands = DaskHands(client)
+        executor = DaskExecutor(client)
         try:
-            held = hands.submit("model", _same, model)
+            held = executor.submit("model", _same, model)
             asked: deque[Any] = deque()
             for place in range(done, len(pieces) + most):
                 if place < len(pieces):
                     asked.append(
-                        hands.submit("predict", _told, predicted, held, pieces[place], recipe, predict, *options)
+                        executor.submit("predict", _told, predicted, held, pieces[place], recipe, predict, *options)
                     )
                 if asked and (len(asked) >= most or place >= len(pieces)):
-                    (found,) = hands.gather([asked.popleft()])
+                    (found,) = executor.gather([asked.popleft()])
                     if isinstance(found, DataFileError):
                         raise found
                     yield found

@@ -19,17 +19,17 @@ from dsekl.gram.dense import DenseGram
 from dsekl.gram.points import DensePoints
 from dsekl.models import Model
 from dsekl.models.importances import Exchange, exchanged_rows, rows_a_tile, rows_for, shares
-from dsekl.parts import Hands, Part, Task
+from dsekl.parts import Executor, Objective, Part
+from dsekl.parts.memory_use import CountsMemory
 from dsekl.parts.part_state import PartState
-from dsekl.parts.sized import Sized
 from dsekl.rows import ArrayRows
-from dsekl.workers import ALONE, chunks
+from dsekl.workers import chunks
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Terms(Sized):
+class Terms(CountsMemory):
     """The points of some parts whose coefficients are not 0."""
 
     data: NDArray[Any]
@@ -65,18 +65,18 @@ def support_of(part: Part, state: PartState) -> Support:
     return Support(rows.places[kept], rows.targets[kept], intercept, trend)
 
 
-def gram_of(task: Task, points: DensePoints) -> DenseGram:
+def gram_of(objective: Objective, points: DensePoints) -> DenseGram:
     """Return the gram of a model with these points."""
-    nothing = points.take(slice(0))
-    return DenseGram(task.kernel, task.placement, nothing, points, task.budget, ALONE, task.reach.value)
+    return objective.gram(points.take(slice(0)), points)
 
 
-def without_points(task: Task) -> DenseGram:
+def without_points(objective: Objective) -> DenseGram:
     """Return the gram of a model whose terms are elsewhere."""
-    return gram_of(task, DensePoints.of(np.zeros((0, task.placement.n_features), dtype=task.placement.dtype)))
+    place = objective.placement
+    return gram_of(objective, DensePoints.of(np.zeros((0, place.n_features), dtype=place.dtype)))
 
 
-def model_of(task: Task, pieces: Sequence[Terms]) -> Model:
+def model_of(objective: Objective, pieces: Sequence[Terms]) -> Model:
     """Return the model of some parts' terms, with nothing beside them."""
     first, leaves = 0, []
     for piece in pieces:
@@ -84,7 +84,7 @@ def model_of(task: Task, pieces: Sequence[Terms]) -> Model:
         first = int(leaves[-1].max(initial=first)) + 1
     names = ("data", "norms", "coef")
     data, norms, coef = (np.concatenate([vars(piece)[name] for piece in pieces]) for name in names)
-    return Model(gram_of(task, DensePoints(data, norms, np.concatenate(leaves))), coef)
+    return Model(gram_of(objective, DensePoints(data, norms, np.concatenate(leaves))), coef)
 
 
 def joined(models: Sequence[Model]) -> DenseGram:
@@ -104,8 +104,8 @@ def changes_of(part: Part, state: PartState, X: NDArray[Any], others: NDArray[np
     The shape is (n_rows, n_features, n_outputs). ``others`` are the rows' numbers among them.
     """
     support = np.flatnonzero(state.own.coef.any(axis=1))
-    points, coef = part.task.placement.dense(X), state.own.coef[support]
-    gram = gram_of(part.task, part.region.points.take(support))
+    points, coef = part.objective.placement.dense(X), state.own.coef[support]
+    gram = gram_of(part.objective, part.region.points.take(support))
     moves = np.flatnonzero((points != points[0]).any(axis=0))
     changes = np.zeros((*points.shape, coef.shape[1]), dtype=np.float32)
     for piece in chunks(len(points) if len(support) else 0, rows_a_tile(len(support))):
@@ -116,7 +116,7 @@ def changes_of(part: Part, state: PartState, X: NDArray[Any], others: NDArray[np
 
 
 def importances_of(
-    hands: Hands, parts: list[Any], states: list[Any], model: Model, rows: ArrayRows, n_terms: int, seed: int
+    executor: Executor, parts: list[Any], states: list[Any], model: Model, rows: ArrayRows, n_terms: int, seed: int
 ) -> Floats | None:
     """Return how much each feature moves f: every part tells what its own terms change of it.
 
@@ -127,9 +127,9 @@ def importances_of(
     n_rows = rows_for(len(rows), n_terms * rows.n_features)
     chosen, others = exchanged_rows(len(rows), n_rows, seed)
     raw = rows.dense(chosen)
-    asked = [hands.submit(f"change-{p}", changes_of, part, states[p], raw, others) for p, part in enumerate(parts)]
+    asked = [executor.submit(f"change-{p}", changes_of, part, states[p], raw, others) for p, part in enumerate(parts)]
     change = np.zeros((n_rows, rows.n_features, model.coef.shape[1]))
-    for found in hands.gather(asked):
+    for found in executor.gather(asked):
         change += found
     if model.trend is not None:
         columns = model.columns(raw)
@@ -137,16 +137,18 @@ def importances_of(
     return shares(np.square(change).sum(axis=(0, 2)))
 
 
-def grouped(hands: Hands, task: Task, parts: list[Any], states: list[Any], sizes: Sequence[int]) -> list[Any]:
+def grouped(
+    executor: Executor, objective: Objective, parts: list[Any], states: list[Any], sizes: Sequence[int]
+) -> list[Any]:
     """Return the models of groups of parts, as many terms in each as the memory budget holds."""
-    each = np.dtype(task.placement.dtype).itemsize * task.placement.n_features
-    terms = [hands.submit(f"terms-{p}", terms_of, part, states[p]) for p, part in enumerate(parts)]
+    each = np.dtype(objective.placement.dtype).itemsize * objective.placement.n_features
+    terms = [executor.submit(f"terms-{p}", terms_of, part, states[p]) for p, part in enumerate(parts)]
     groups: list[list[Any]] = [[]]
     held = 0
     for of, size in zip(terms, sizes, strict=True):
-        if groups[-1] and (held + size) * each > task.budget:
+        if groups[-1] and (held + size) * each > objective.budget:
             groups.append([])
             held = 0
         groups[-1].append(of)
         held += size
-    return [hands.submit(f"model-{number}", model_of, task, group) for number, group in enumerate(groups)]
+    return [executor.submit(f"model-{number}", model_of, objective, group) for number, group in enumerate(groups)]

@@ -24,7 +24,7 @@ from dsekl.metric.kind import FIRST_C, MANY_ROWS, Kind
 from dsekl.metric.search import Search
 from dsekl.models import Examples, Machine
 from dsekl.models.machine import CHOSEN_KERNELS
-from dsekl.parts import Hands
+from dsekl.parts import Executor
 from dsekl.parts import Region as PartRegion
 from dsekl.rows import ArrayRows
 from dsekl.runs import Settled
@@ -77,22 +77,22 @@ def judged(
 class SearchOnCluster(Search):
     """A search whose regions are on workers; every setting is judged by all of them."""
 
-    def __init__(self, hands: Hands, parts: list[Any], data: metric.Data, kind: Kind, C: float | None) -> None:
+    def __init__(self, executor: Executor, parts: list[Any], data: metric.Data, kind: Kind, C: float | None) -> None:
         super().__init__(data, [], kind, C)
         self.lattice = kind.lattice(C, MANY_ROWS + 1)  # whatever the size of the sample
-        self._hands, self._parts = hands, parts
+        self._executor, self._parts = executor, parts
 
     def lines(self, numbers: Sequence[int], settings: list[Setting]) -> Judged:
         asked = [
-            self._hands.submit(f"judge-{p}", judged, part, self.kind, self._C, self.data.errors, settings)
+            self._executor.submit(f"judge-{p}", judged, part, self.kind, self._C, self.data.errors, settings)
             for p, part in enumerate(self._parts)
         ]
-        found: list[Judged] = self._hands.gather(asked)
+        found: list[Judged] = self._executor.gather(asked)
         return {setting: np.concatenate([part[setting] for part in found], axis=1) for setting in settings}
 
 
 def refined(
-    hands: Hands, regions: list[Any], machine: Machine, sample: Examples, settled: Settled, loss: Loss, seed: int
+    executor: Executor, regions: list[Any], machine: Machine, sample: Examples, settled: Settled, loss: Loss, seed: int
 ) -> Settled:
     """Return what was settled, with the width and C that whole regions choose; a C that is given stays."""
     kernel = CHOSEN_KERNELS[settled.kernel] if settled.kernel is not None else machine.usual_kernel
@@ -106,9 +106,9 @@ def refined(
     )  # fmt: skip
     size = region_rows(loss, data.n_outputs)
     count = max(1, round(2 * judging_rows(10**9) / size / len(regions)))
-    parts = [hands.submit(f"draw-{p}", drawn, region, size, count, seed) for p, region in enumerate(regions)]
+    parts = [executor.submit(f"draw-{p}", drawn, region, size, count, seed) for p, region in enumerate(regions)]
     step = 0 if machine.C is not None else round(np.log(settled.C / FIRST_C) / np.log(C_STEP))
-    search = SearchOnCluster(hands, parts, data, kind, machine.C)
+    search = SearchOnCluster(executor, parts, data, kind, machine.C)
     found = search.refined((0, min(step, search.lattice.C_steps[-1])))
     gamma, C = kind.gamma_and_C(squared, found.setting, machine.C)
     return replace(settled, gamma=gamma, C=C)

@@ -20,7 +20,18 @@ from dsekl.data import catalogue
 from dsekl.gram import build as gram_of
 from dsekl.gram.placement import Placement
 from dsekl.kernels import RBF
-from dsekl.parts import LocalUpdates, OwnHands, Parts, PartsAscent, Planes, Region, Rows, SharedUpdates, Task, build
+from dsekl.parts import (
+    LocalUpdates,
+    Objective,
+    Parts,
+    PartsAscent,
+    Planes,
+    Region,
+    Rows,
+    SerialExecutor,
+    SharedUpdates,
+    build,
+)
 from dsekl.rows import ArrayRows
 from dsekl.solvers import DualAscent, Problem
 
@@ -72,12 +83,12 @@ def _parts(X: Any, y: Any, n_parts: int) -> Parts:
     """Return the rows in parts."""
     kernel = RBF()
     placement = Placement.of(kernel, GAMMA, ArrayRows(X), "float32")
-    task = Task(kernel, placement, losses.Hinge(), C, KERNEL_TOL, BUDGET)
+    objective = Objective(kernel, placement, losses.Hinge(), C, KERNEL_TOL, BUDGET)
     points, rows = placement.dense(X), Rows(X, y.astype(np.float64)[:, None], np.ones(len(y)), np.arange(len(y)))
     planes = Planes.of(points, n_parts)
     number = planes.part_of(points)
-    regions = [Region.of(p, task, [rows.take(np.flatnonzero(number == p))]) for p in range(planes.n_parts)]
-    return build(OwnHands(), task, regions)
+    regions = [Region.of(p, objective, [rows.take(np.flatnonzero(number == p))]) for p in range(planes.n_parts)]
+    return build(SerialExecutor(), objective, regions)
 
 
 @one_blas_thread()
@@ -88,10 +99,10 @@ def work(unit: Row) -> list[Row]:
     parts = _parts(X, y, IN_PARTS.get(method, 1))
     if method in BETWEEN:
         updates = LocalUpdates(n_rows=BATCH_ROWS, n_shares=SHARES, local_batches=BETWEEN[method])
-        solver: Any = SharedUpdates(OwnHands(), parts, updates, seed)
+        solver: Any = SharedUpdates(SerialExecutor(), parts, updates, seed)
         most, copied = int(unit["epochs"]), (SHARES - 1) * len(X)
     else:
-        solver, most = PartsAscent(OwnHands(), parts, DualAscent(), seed), MOST_ROUNDS
+        solver, most = PartsAscent(SerialExecutor(), parts, DualAscent(), seed), MOST_ROUNDS
         copied = 0 if parts.wide else parts.n_copies
     problem = Problem(gram_of(RBF(), ArrayRows(X[:2]), GAMMA), np.ones((2, 1)), np.ones(2), losses.Hinge(), C)
     state = solver.start(problem, np.random.default_rng(seed))

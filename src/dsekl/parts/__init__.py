@@ -3,22 +3,22 @@
 from .ascent_in_parts import PartsAscent
 from .build import Parts, build
 from .cuts import Planes, n_parts_of
-from .hands import Hands, OwnHands
+from .executor import Executor, SerialExecutor
 from .local_updates import LocalUpdates, SharedUpdates
-from .part import Part, Region, Rows, Task
+from .part import Objective, Part, Region, Rows
 
 __all__ = [
-    "Hands",
+    "Executor",
     "LocalUpdates",
-    "OwnHands",
+    "Objective",
     "Part",
     "Parts",
     "PartsAscent",
     "Planes",
     "Region",
     "Rows",
+    "SerialExecutor",
     "SharedUpdates",
-    "Task",
     "build",
     "n_parts_of",
 ]

@@ -22,7 +22,7 @@ from dsekl.gram.tree import spatial_order
 from dsekl.rows import ArrayRows
 from dsekl.workers import ALONE, chunks
 
-from .part import Part, Region, Task
+from .part import Objective, Part, Region
 from .part_state import PartState
 
 Floats = NDArray[np.float64]
@@ -54,11 +54,11 @@ def drawn(part: Part, state: PartState, rows: Places) -> Drawn:
 
 def true_terms(part: Part, state: PartState, X: NDArray[Any]) -> Floats:
     """Return what the terms of a part add to f at some raw rows, with what is beside the kernel."""
-    support, task = np.flatnonzero(state.own.coef.any(axis=1)), part.task
+    support, objective = np.flatnonzero(state.own.coef.any(axis=1)), part.objective
     f = np.zeros((len(X), state.own.coef.shape[1]))
-    size = max(FEWEST_ROWS, task.budget // (8 * COPIES * max(1, X.shape[1])))
+    size = max(FEWEST_ROWS, objective.budget // (8 * COPIES * max(1, X.shape[1])))
     for some in chunks(len(support), size):
-        terms, order = _exact(task, part.region.rows.X[support[some]])
+        terms, order = _exact(objective, part.region.rows.X[support[some]])
         coef = state.own.coef[support[some]][order]
         for piece in chunks(len(X), size):
             f[piece] += terms.at(ArrayRows(X[piece])).product(slice(None), slice(None), coef)
@@ -78,11 +78,13 @@ def with_true_predictions(state: PartState, terms: Sequence[Floats]) -> PartStat
     return replace(state, own=replace(state.own, F=F, active=np.ones_like(state.own.active)), past=())
 
 
-def _exact(task: Task, X: NDArray[Any]) -> tuple[DenseGram | AffineGram, Places]:
+def _exact(objective: Objective, X: NDArray[Any]) -> tuple[DenseGram | AffineGram, Places]:
     """Return the gram of raw rows in float64, and the order in which it has them."""
-    placement = replace(task.placement, dtype="float64")
+    placement = replace(objective.placement, dtype="float64")
     data = placement.dense(X)
     order, leaf = spatial_order(data)
     points = DensePoints.of(data[order], leaf)
-    made = DenseGram(task.kernel, placement, points, points, task.budget, ALONE, task.kernel.reach(NEGLIGIBLE))
-    return (made if task.plane is None else AffineGram(made, task.plane)), order
+    made = DenseGram(
+        objective.kernel, placement, points, points, objective.budget, ALONE, objective.kernel.reach(NEGLIGIBLE)
+    )
+    return (made if objective.plane is None else AffineGram(made, objective.plane)), order

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .executor import Executor
 from .halo import Boxes, Reach
-from .hands import Hands
-from .part import Copies, Part, Places, Region, Task
+from .part import Copies, Objective, Part, Places, Region
 
 MOST_COPIES, MOST_SHARE = 4.0, 0.5
 """Copies of each row, and the share of all parts that hold one, above which blocks travel instead."""
@@ -20,7 +20,7 @@ MOST_COPIES, MOST_SHARE = 4.0, 0.5
 class Parts:
     """Parts, wherever they are: what stands for each, its rows, and whose copies it holds."""
 
-    task: Task
+    objective: Objective
     parts: list[Any]
     sizes: list[int]
     neighbours: list[list[int]]
@@ -69,21 +69,21 @@ def copies_for(region: Region, asked: Mapping[int, Places], number: int) -> Copi
     return Copies(region.number, rows, region.points.data[rows])
 
 
-def part_of(task: Task, region: Region, copies: Sequence[Copies], asked: Mapping[int, Places]) -> Part:
+def part_of(objective: Objective, region: Region, copies: Sequence[Copies], asked: Mapping[int, Places]) -> Part:
     """Return a part of its region, the copies that others give, and the rows that others ask for."""
-    return Part.of(task, region, copies, list(asked.values()))
+    return Part.of(objective, region, copies, list(asked.values()))
 
 
-def build(hands: Hands, task: Task, regions: list[Any]) -> Parts:
+def build(executor: Executor, objective: Objective, regions: list[Any]) -> Parts:
     """Return the parts of all regions, none of which is empty."""
     numbers = range(len(regions))
-    boxes = [hands.submit(f"boxes-{p}", boxes_of, regions[p]) for p in numbers]
-    outer = hands.gather([hands.submit(f"box-{p}", box_of, regions[p]) for p in numbers])
+    boxes = [executor.submit(f"boxes-{p}", boxes_of, regions[p]) for p in numbers]
+    outer = executor.gather([executor.submit(f"box-{p}", box_of, regions[p]) for p in numbers])
     asked = []
     for q in numbers:
-        near = {p: boxes[p] for p in numbers if p != q and _near(outer[p], outer[q], task.reach)}
-        asked.append(hands.submit(f"wanted-{q}", wanted, regions[q], near, task.reach))
-    counts = hands.gather([hands.submit(f"n-wanted-{q}", n_wanted, asked[q]) for q in numbers])
+        near = {p: boxes[p] for p in numbers if p != q and _near(outer[p], outer[q], objective.reach)}
+        asked.append(executor.submit(f"wanted-{q}", wanted, regions[q], near, objective.reach))
+    counts = executor.gather([executor.submit(f"n-wanted-{q}", n_wanted, asked[q]) for q in numbers])
     neighbours = [[q for q in numbers if counts[q].get(p, 0)] for p in numbers]
     n_rows, n_copies = sum(size for _, _, size in outer), sum(sum(count.values()) for count in counts)
     wide = n_copies > n_rows * min(MOST_COPIES, MOST_SHARE * (len(regions) - 1))
@@ -91,9 +91,9 @@ def build(hands: Hands, task: Task, regions: list[Any]) -> Parts:
         neighbours = [[] for _ in numbers]
     parts = []
     for p in numbers:
-        copies = [hands.submit(f"copies-{q}-{p}", copies_for, regions[q], asked[q], p) for q in neighbours[p]]
-        parts.append(hands.submit(f"part-{p}", part_of, task, regions[p], copies, asked[p]))
-    return Parts(task, parts, [size for _, _, size in outer], neighbours, n_copies, wide)
+        copies = [executor.submit(f"copies-{q}-{p}", copies_for, regions[q], asked[q], p) for q in neighbours[p]]
+        parts.append(executor.submit(f"part-{p}", part_of, objective, regions[p], copies, asked[p]))
+    return Parts(objective, parts, [size for _, _, size in outer], neighbours, n_copies, wide)
 
 
 def _near(one: tuple[Any, Any, int], other: tuple[Any, Any, int], reach: Reach) -> bool:

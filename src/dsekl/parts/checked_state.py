@@ -30,8 +30,8 @@ def check(ascent: PartsAscent, problem: Problem, state: DualState) -> None:
         raise ValueError("the state is one of a fit on one machine")
     owns = ascent.owns_of(state)
     sizes = ascent.standing.part_sizes(state.size)
-    reach = reduce(add, ascent.crew.gather("reach", reach_of, ascent.parts.parts, owns))
-    for words in ascent.crew.gather("check", what_is_wrong, ascent.parts.parts, owns, sizes, reach):
+    reach = reduce(add, ascent.tasks.gather("reach", reach_of, ascent.parts.parts, owns))
+    for words in ascent.tasks.gather("check", what_is_wrong, ascent.parts.parts, owns, sizes, reach):
         if words is not None:
             raise ValueError(words)
 
@@ -46,7 +46,7 @@ def what_is_wrong(part: Part, own: Own, size: int, reach: Floats) -> str | None:
     rows = part.region.rows
     if not is_permutation(own.rank, len(rows)) or (own.active & (own.rank >= size)).any():
         return f"the state's rank and active rows are no sample of part {part.number}"
-    allowed = part.task.loss.conjugate(rows.targets, (1.0 - 1e-6) * own.coef, part.C[:, None])
+    allowed = part.objective.loss.conjugate(rows.targets, (1.0 - 1e-6) * own.coef, part.C[:, None])
     if not np.isfinite(allowed).all():
         return "the state's coef holds numbers that the dual of this problem does not allow"
     # Cauchy and Schwarz: k(x, z)^2 is at most k(x, x) k(z, z).

@@ -22,48 +22,48 @@ from dsekl.solvers.dual.certificate import (
 )
 from dsekl.solvers.dual.dual_state import DualState
 
-from . import audit, measures, turns
-from .crew import Crew
+from . import audit, measures, wide_kernels
 from .measures import Measured
+from .part_tasks import PartTasks
 
 
 @dataclass
 class Standing:
     """Where all parts stand, and what was last measured of them."""
 
-    crew: Crew
+    tasks: PartTasks
     states: list[Any] = field(default_factory=list)
     counted: int = 0
-    """Kernel values up to the last cut."""
+    """Kernel values up to the last snapshot."""
     last: Measured | None = None
 
     def part_size(self, p: int, size: int) -> int:
         """Return how many rows of a part are in a sample of all."""
-        parts = self.crew.parts
+        parts = self.tasks.parts
         return parts.sizes[p] if size == parts.n_rows else max(1, parts.sizes[p] * size // parts.n_rows)
 
     def part_sizes(self, size: int) -> list[int]:
         """Return how many rows of each part are in a sample of all."""
-        return [self.part_size(p, size) for p in range(len(self.crew.parts))]
+        return [self.part_size(p, size) for p in range(len(self.tasks.parts))]
 
     def measure(self, former: list[Any], size: int) -> Measured:
         """Measure the rows in a sample, and how far the coefficients have moved."""
-        parts = self.crew.parts.parts
-        asked = self.crew.gather("measure", measures.measured, parts, former, self.states, self.part_sizes(size))
+        parts = self.tasks.parts.parts
+        asked = self.tasks.gather("measure", measures.measured, parts, former, self.states, self.part_sizes(size))
         found: Measured = reduce(add, asked)
         self.last = replace(found, evaluations=self.counted + found.evaluations)
         return self.last
 
     def predict(self, size: int) -> None:
         """Predict the rows of a sample anew that are not active."""
-        crew, states, sizes = self.crew, self.states, self.part_sizes(size)
-        parts = crew.parts.parts
-        if crew.parts.wide:
-            terms = crew.terms(turns.terms_at, states)
-            self.states = crew.submit("predict", turns.predicted_by, parts, states, sizes, terms)
+        tasks, states, sizes = self.tasks, self.states, self.part_sizes(size)
+        parts = tasks.parts.parts
+        if tasks.parts.wide:
+            terms = tasks.terms(wide_kernels.terms_at, states)
+            self.states = tasks.submit("predict", wide_kernels.predicted_by, parts, states, sizes, terms)
             return
-        sums = crew.summed(crew.submit("sums", measures.sums_of_coef, parts, states))
-        self.states = crew.submit("predict", measures.predicted, parts, states, sizes, [sums] * len(parts))
+        sums = tasks.summed(tasks.submit("sums", measures.sums_of_coef, parts, states))
+        self.states = tasks.submit("predict", measures.predicted, parts, states, sizes, [sums] * len(parts))
 
 
 @dataclass(frozen=True)
@@ -82,18 +82,18 @@ class GapOfParts:
         return self.standing.last.n_inactive
 
     def certify(self) -> Certificate:
-        found = self.standing.measure(self.former, self.standing.crew.parts.n_rows)
+        found = self.standing.measure(self.former, self.standing.tasks.parts.n_rows)
         self.state.evaluations = found.evaluations
         if not (np.isfinite(found.certificate.excess) and np.isfinite(found.certificate.primal)):
             raise overflow(self.problem)
         return found.certificate
 
     def predict_inactive(self) -> None:
-        self.standing.predict(self.standing.crew.parts.n_rows)
+        self.standing.predict(self.standing.tasks.parts.n_rows)
 
     def audit(self, goal: float) -> Certificate:
         """Measure with true predictions of some rows; where these do not meet the goal, of all."""
-        standing, n = self.standing, self.standing.crew.parts.n_rows
+        standing, n = self.standing, self.standing.tasks.parts.n_rows
         assert standing.last is not None
         affordable = int(max(FREE_WORK, SHARE_OF_WORK * self.state.evaluations)) // max(1, standing.last.n_support)
         n_audited = max(FEWEST_AUDITED, affordable)
@@ -101,19 +101,19 @@ class GapOfParts:
             found = self._extrapolated(n_audited, standing.last.certificate)
             if found.gap < goal:
                 return found
-        terms = standing.crew.terms(audit.true_terms_at, standing.states)
-        standing.states = standing.crew.submit("true", audit.with_true_predictions, standing.states, terms)
+        terms = standing.tasks.terms(audit.true_terms_at, standing.states)
+        standing.states = standing.tasks.submit("true", audit.with_true_predictions, standing.states, terms)
         return self.certify()
 
     def _extrapolated(self, n_audited: int, whole: Certificate) -> Certificate:
-        crew, states = self.standing.crew, self.standing.states
-        parts, sizes = crew.parts.parts, crew.parts.sizes
+        tasks, states = self.standing.tasks, self.standing.states
+        parts, sizes = tasks.parts.parts, tasks.parts.sizes
         n = sum(sizes)
         rows = np.sort(self.state.rng.choice(n, n_audited, replace=False, shuffle=False))
         starts = np.cumsum([0, *sizes])
         own = [rows[(rows >= a) & (rows < b)] - a for a, b in pairwise(starts)]
-        found = audit.Drawn.joined(crew.gather("draw", audit.drawn, parts, states, own))
-        terms = crew.gather("true-of-drawn", audit.true_terms, parts, states, found.X)
+        found = audit.Drawn.joined(tasks.gather("draw", audit.drawn, parts, states, own))
+        terms = tasks.gather("true-of-drawn", audit.true_terms, parts, states, found.X)
         drawn = replace(self.problem, targets=found.targets, weights=found.weights)
         everyone = np.arange(len(found.X))
         kept, true = (parts_of(drawn, found.coef, found.diagonal, everyone, f) for f in (found.F, reduce(add, terms)))

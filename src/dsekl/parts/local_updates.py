@@ -31,10 +31,10 @@ from dsekl.solvers.shared_memory import PAPERS_RULE, BatchPlan, SharedState
 from dsekl.solvers.solver import require
 
 from .build import Parts
-from .hands import Hands
+from .executor import Executor
+from .memory_use import CountsMemory
 from .part import Part, places_of
 from .part_state import Own, PartState
-from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
@@ -70,7 +70,7 @@ class LocalUpdates(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class Copy(Sized):
+class Copy(CountsMemory):
     """A share's copy of all coefficients, and of the sums of squares that divide their steps."""
 
     coef: Floats
@@ -78,7 +78,7 @@ class Copy(Sized):
 
 
 @dataclass(frozen=True)
-class Changes(Sized):
+class Changes(CountsMemory):
     """What a share has changed, and what its batches have shown: their loss, weight and kernel values."""
 
     cols: Places
@@ -94,7 +94,7 @@ class Changes(Sized):
 
 
 @dataclass(frozen=True)
-class Turn:
+class RoundPlan:
     """A round of an epoch, and how many batches each share takes in it."""
 
     round: int
@@ -110,16 +110,16 @@ def first_copy(part: Part) -> Copy:
 
 
 @one_blas_thread()
-def updated(part: Part, held: Copy, solver: LocalUpdates, turn: Turn, share: int) -> Changes:
+def updated(part: Part, held: Copy, solver: LocalUpdates, plan: RoundPlan, share: int) -> Changes:
     """Take the batches of a share in a round, with the coefficients of all other shares held."""
     problem, n = part.own_problem, len(part.region)
-    dealt = np.random.default_rng([turn.seed, 61, turn.round]).permutation(n)
+    dealt = np.random.default_rng([plan.seed, 61, plan.round]).permutation(n)
     cols = np.sort(dealt[n * share // solver.n_shares : n * (share + 1) // solver.n_shares])
-    rng = np.random.default_rng([turn.seed, 67, turn.round, share])
-    coef, G, rate = held.coef.copy(), held.G.copy(), solver.learning_rate / (turn.epoch + 1)
+    rng = np.random.default_rng([plan.seed, 67, plan.round, share])
+    coef, G, rate = held.coef.copy(), held.G.copy(), solver.learning_rate / (plan.epoch + 1)
     loss = weight = 0.0
     evaluations = 0
-    for _ in range(turn.n_batches):
+    for _ in range(plan.n_batches):
         rows = np.sort(rng.choice(n, min(n, solver.n_rows), replace=False, shuffle=False))
         support, f = np.flatnonzero(coef.any(axis=1)), np.zeros((len(rows), coef.shape[1]))
         evaluations += problem.gram.with_rows(rows).add_product(support, coef[support], f)
@@ -163,7 +163,7 @@ def copy_of(coef: Floats, G: Floats) -> Copy:
 class SharedUpdates:
     """Algorithm 2 among shares, as a solver that the loop of runs drives; ``parts`` has all rows in one part."""
 
-    hands: Hands
+    executor: Executor
     parts: Parts
     solver: LocalUpdates
     seed: int
@@ -180,7 +180,7 @@ class SharedUpdates:
     def start(self, problem: Problem, rng: np.random.Generator) -> SharedState:
         """Return the state before the first round."""
         (part,) = self.parts.parts
-        self.copies = [self.hands.submit(f"copy-{k}", first_copy, part) for k in range(self.solver.n_shares)]
+        self.copies = [self.executor.submit(f"copy-{k}", first_copy, part) for k in range(self.solver.n_shares)]
         shape = (self.parts.n_rows, problem.n_outputs)
         rate = float(self.solver.learning_rate)
         return SharedState(np.zeros(shape), rng, G=np.ones(shape), rate=rate, prune=False)
@@ -188,7 +188,7 @@ class SharedUpdates:
     def start_from(self, problem: Problem, rng: np.random.Generator, coef: Floats, former_C: float) -> SharedState:
         """Return a state that begins with coefficients of another problem, by the rows' places in X."""
         state = self.start(problem, rng)
-        (places,) = self.hands.gather([self.hands.submit("places", places_of, self.parts.parts[0])])
+        (places,) = self.executor.gather([self.executor.submit("places", places_of, self.parts.parts[0])])
         state.coef = coef[places]
         self.resume(state)
         return state
@@ -199,7 +199,7 @@ class SharedUpdates:
     def resume(self, state: SharedState) -> None:
         """Give the shares what a state that was kept has."""
         self.copies = [
-            self.hands.submit(f"copy-{k}", copy_of, state.coef, state.G) for k in range(self.solver.n_shares)
+            self.executor.submit(f"copy-{k}", copy_of, state.coef, state.G) for k in range(self.solver.n_shares)
         ]
 
     def epoch(self, problem: Problem, state: SharedState) -> Iterator[float]:
@@ -211,7 +211,7 @@ class SharedUpdates:
         received = 0.0
         for k in range(n_rounds):
             some = min(solver.local_batches, n_batches - k * solver.local_batches)
-            received += self._round(state, Turn(state.step, state.epoch, some, self.seed))
+            received += self._round(state, RoundPlan(state.step, state.epoch, some, self.seed))
             state.step += 1
             yield (k + 1) / n_rounds
         self.bring_home(state)
@@ -228,25 +228,25 @@ class SharedUpdates:
 
     def bring_home(self, state: SharedState) -> None:
         """Bring the coefficients up to date, and let the shares go on from them."""
-        (held,) = self.hands.gather(self.copies[:1])
+        (held,) = self.executor.gather(self.copies[:1])
         state.coef, state.G = held.coef, held.G
         self.resume(state)
         (part,) = self.parts.parts
-        self.states = [self.hands.submit("state", state_of, part, self.copies[0])]
+        self.states = [self.executor.submit("state", state_of, part, self.copies[0])]
 
     def states_with(self, state: SharedState, coef: Floats) -> list[Any]:
         """Return the state of the one part with other coefficients, for its terms."""
         (part,) = self.parts.parts
-        held = self.hands.submit("copy-best", copy_of, coef, state.G)
-        return [self.hands.submit("best", state_of, part, held)]
+        held = self.executor.submit("copy-best", copy_of, coef, state.G)
+        return [self.executor.submit("best", state_of, part, held)]
 
-    def _round(self, state: SharedState, turn: Turn) -> float:
+    def _round(self, state: SharedState, plan: RoundPlan) -> float:
         """Let each share take its batches, and all exchange what has changed; return the bytes that travelled."""
         (part,) = self.parts.parts
-        hands, shares = self.hands, range(self.solver.n_shares)
-        changes = [hands.submit(f"update-{k}", updated, part, self.copies[k], self.solver, turn, k) for k in shares]
-        self.copies = [hands.submit(f"exchange-{k}", exchanged, self.copies[k], changes) for k in shares]
-        told = np.array(hands.gather([hands.submit("count", counted, of) for of in changes]))
+        executor, shares = self.executor, range(self.solver.n_shares)
+        changes = [executor.submit(f"update-{k}", updated, part, self.copies[k], self.solver, plan, k) for k in shares]
+        self.copies = [executor.submit(f"exchange-{k}", exchanged, self.copies[k], changes) for k in shares]
+        told = np.array(executor.gather([executor.submit("count", counted, of) for of in changes]))
         nbytes, loss, weight, evaluations = told.sum(axis=0)
         state.add_loss(float(loss), float(weight))
         state.evaluations += int(evaluations)

@@ -82,7 +82,7 @@ def newcomers(part: Part, state: PartState, sizes: tuple[int, int], most: int) -
     """Return the rows that joined between two sizes of the sample; ``most`` of them are kept."""
     own, rows = state.own, part.region.rows
     joined = np.flatnonzero((own.rank >= sizes[0]) & (own.rank < sizes[1]))
-    loss = part.task.loss.value(rows.targets[joined], own.F[joined]).sum(axis=1)
+    loss = part.objective.loss.value(rows.targets[joined], own.F[joined]).sum(axis=1)
     weights = rows.weights[joined]
     kept = joined[own.rank[joined] < sizes[0] + most]
     return Newcomers(

@@ -22,14 +22,14 @@ from dsekl.solvers import Problem
 from dsekl.workers import ALONE
 
 from .halo import Boxes, Halo, Reach
-from .sized import Sized
+from .memory_use import CountsMemory
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Task:
+class Objective:
     """What is fitted, the same for all parts: kernel, placement of raw rows, loss, C, and what is beside the kernel."""
 
     kernel: VectorKernel
@@ -50,7 +50,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Rows(Sized):
+class Rows(CountsMemory):
     """Raw rows with their targets and weights, and the places that they have in the user's X."""
 
     X: NDArray[Any]
@@ -75,7 +75,7 @@ class Rows(Sized):
 
 
 @dataclass(frozen=True)
-class Region(Sized):
+class Region(CountsMemory):
     """The rows of a part, in a spatial order, and their points."""
 
     number: int
@@ -83,10 +83,10 @@ class Region(Sized):
     points: DensePoints
 
     @staticmethod
-    def of(number: int, task: Task, pieces: Sequence[Rows]) -> Region:
+    def of(number: int, objective: Objective, pieces: Sequence[Rows]) -> Region:
         """Return the region of all rows in some pieces."""
         rows = Rows.joined(pieces)
-        data = task.placement.dense(rows.X)
+        data = objective.placement.dense(rows.X)
         order, leaf = spatial_order(data)
         return Region(number, rows.take(order), DensePoints.of(data[order], leaf))
 
@@ -99,7 +99,7 @@ class Region(Sized):
 
 
 @dataclass(frozen=True)
-class Copies(Sized):
+class Copies(CountsMemory):
     """Rows of a part that another part holds copies of, and their points."""
 
     owner: int
@@ -113,20 +113,20 @@ def places_of(part: Part) -> Places:
 
 
 @dataclass(frozen=True)
-class Part(Sized):
+class Part(CountsMemory):
     """A region with its halo; ``shared`` are its rows that other parts hold copies of."""
 
-    task: Task
+    objective: Objective
     region: Region
     halo: Halo
     shared: Places
 
     @staticmethod
-    def of(task: Task, region: Region, copies: Sequence[Copies], wanted: Sequence[Places]) -> Part:
+    def of(objective: Objective, region: Region, copies: Sequence[Copies], wanted: Sequence[Places]) -> Part:
         """Return a part of its region, the copies that others give, and the rows that others want of it."""
         owners, rows = [one.owner for one in copies], [one.rows for one in copies]
         halo = Halo.of(owners, rows, [one.points for one in copies], region.points.data[:0])
-        return Part(task, region, halo, np.unique(np.concatenate([np.arange(0), *wanted])))
+        return Part(objective, region, halo, np.unique(np.concatenate([np.arange(0), *wanted])))
 
     @property
     def number(self) -> int:
@@ -135,19 +135,19 @@ class Part(Sized):
     @cached_property
     def gram(self) -> Gram:
         """The matrix of the part's own rows with each other, with what is beside the kernel."""
-        own = self.task.gram(self.region.points, self.region.points)
-        return own if self.task.plane is None else AffineGram(own, self.task.plane)
+        own = self.objective.gram(self.region.points, self.region.points)
+        return own if self.objective.plane is None else AffineGram(own, self.objective.plane)
 
     @cached_property
     def outside(self) -> DenseGram:
         """The kernel values between the part's rows and its halo, with nothing beside them."""
-        return self.task.gram(self.region.points, self.halo.points)
+        return self.objective.gram(self.region.points, self.halo.points)
 
     @cached_property
     def own_problem(self) -> Problem:
         """The problem of the part's own rows."""
         rows = self.region.rows
-        return Problem(self.gram, rows.targets, rows.weights, self.task.loss, self.task.C)
+        return Problem(self.gram, rows.targets, rows.weights, self.objective.loss, self.objective.C)
 
     @cached_property
     def own_diagonal(self) -> Floats:
@@ -155,7 +155,7 @@ class Part(Sized):
 
     @property
     def C(self) -> Floats:
-        return self.task.C * self.region.rows.weights
+        return self.objective.C * self.region.rows.weights
 
     def sums_beside(self, V: Floats) -> Floats:
         """Return what rows with coefficients V add to the part of f beside the kernel: numbers (any, n_outputs)."""
@@ -167,4 +167,4 @@ class Part(Sized):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was made of these can be made again.
-        return Part, (self.task, self.region, self.halo, self.shared)
+        return Part, (self.objective, self.region, self.halo, self.shared)

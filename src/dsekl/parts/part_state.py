@@ -12,15 +12,15 @@ from dsekl.solvers.dual.block import violations
 from dsekl.solvers.dual.certificate import feasible
 from dsekl.solvers.dual.dual_state import DualState
 
+from .memory_use import CountsMemory
 from .part import Part
-from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Own(Sized):
+class Own(CountsMemory):
     """Where the rows of a part stand: coefficients, predictions, and whether these are kept up."""
 
     coef: Floats
@@ -40,7 +40,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class PartState(Sized):
+class PartState(CountsMemory):
     """Where a part stands; ``copies`` are the coefficients of its halo. The squared loss looks back at past rounds."""
 
     own: Own
@@ -48,7 +48,7 @@ class PartState(Sized):
     past: tuple[Past, ...] = ()
     evaluations: int = 0
     received: int = 0
-    """Bytes from other parts, since the last cut."""
+    """Bytes from other parts, since the last snapshot."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def first_steps(part: Part) -> Floats:
     """Return the sum of the sizes of all rows' first steps, and how many rows there are."""
     rows = part.region.rows
     nothing = np.zeros_like(rows.targets)
-    steps = violations(rows.targets, part.C, nothing, nothing, part.own_diagonal, part.task.loss)
+    steps = violations(rows.targets, part.C, nothing, nothing, part.own_diagonal, part.objective.loss)
     return np.array([steps.sum(), len(steps)])
 
 

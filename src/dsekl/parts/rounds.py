@@ -20,17 +20,17 @@ from dsekl.solvers.dual.active_rows import ActiveRows
 from dsekl.solvers.dual.dual_state import MEMORY
 from dsekl.solvers.dual.shrinking import Conditions, confirmed_slack
 
-from .line import Line, Plane, between
+from .line_search import LineSums, SubspaceSums, between
+from .memory_use import CountsMemory
 from .part import Part
 from .part_state import Own, Pace, PartState, Past, dual_state
-from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Outbox(Sized):
+class Outbox(CountsMemory):
     """The new coefficients of a part's rows that others hold copies of, where they are new."""
 
     number: int
@@ -39,7 +39,7 @@ class Outbox(Sized):
 
 
 @dataclass(frozen=True)
-class Move(Sized):
+class LocalChange(CountsMemory):
     """Where a part's own epoch would move its coefficients, and what that changes of its own predictions.
 
     Others are told of it by the ``outbox``, and by ``sums``, what it adds to the part of f beside the kernel.
@@ -53,8 +53,8 @@ class Move(Sized):
 
 
 @dataclass(frozen=True)
-class Coupled(Sized):
-    """A move with that of all others: G = K d for the part's active rows, and the new coefficients of its halo.
+class Coupled(CountsMemory):
+    """The change of all parts, as one part sees it: G = K d at its active rows, and the new coefficients of its halo.
 
     ``line`` are the part's sums, from which the step length is found.
     """
@@ -64,26 +64,26 @@ class Coupled(Sized):
     copies: Floats
     evaluations: int
     received: int
-    line: Line | Plane
+    line: LineSums | SubspaceSums
 
 
 @one_blas_thread()
-def ascended(part: Part, state: PartState, solver: DualAscent, pace: Pace) -> Move:
+def ascended(part: Part, state: PartState, solver: DualAscent, pace: Pace) -> LocalChange:
     """Run an epoch on the part's own rows, with those of all other parts held."""
     own = state.own
     rng = np.random.default_rng([pace.seed, 19, part.number, pace.round])
-    moving = dual_state(own, part.task.C, part.own_diagonal, pace, rng)
+    moving = dual_state(own, part.objective.C, part.own_diagonal, pace, rng)
     if own.active.any():
         rows = ActiveRows(part.own_problem, moving)
         for _ in rows.run(solver, rows.plan(solver)):
             pass
     told = part.shared[(moving.coef[part.shared] != own.coef[part.shared]).any(axis=1)]
     outbox, sums = Outbox(part.number, told, moving.coef[told]), part.sums_beside(moving.coef - own.coef)
-    return Move(moving.coef, moving.F - own.F, moving.evaluations, outbox, sums)
+    return LocalChange(moving.coef, moving.F - own.F, moving.evaluations, outbox, sums)
 
 
-def coupled(part: Part, state: PartState, move: Move, outboxes: Sequence[Outbox], sums: Floats) -> Coupled:
-    """Add what the moves of all other parts change of this part's predictions; ``sums`` are beside the kernel."""
+def coupled(part: Part, state: PartState, local: LocalChange, outboxes: Sequence[Outbox], sums: Floats) -> Coupled:
+    """Add what the changes of all other parts are to this part's predictions; ``sums`` are beside the kernel."""
     copies, active = state.copies.copy(), np.flatnonzero(state.own.active)
     for box in outboxes:
         mine = np.flatnonzero(part.halo.owner == box.number)
@@ -93,30 +93,30 @@ def coupled(part: Part, state: PartState, move: Move, outboxes: Sequence[Outbox]
         copies[mine[here]] = box.coef[at[here]]
     change = copies - state.copies
     cols = np.flatnonzero(change.any(axis=1))
-    f = move.G[active]
+    f = local.G[active]
     evaluations = part.outside.with_rows(active).add_product(cols, change[cols], f) if len(active) else 0
-    f += part.beside(active, sums - move.sums)
-    G = np.zeros_like(move.G)
+    f += part.beside(active, sums - local.sums)
+    G = np.zeros_like(local.G)
     G[active] = f
     received = sum(box.rows.nbytes + box.coef.nbytes for box in outboxes)
-    line = line_of(part, state, move.coef, G)
-    return Coupled(move.coef, G, copies, move.evaluations + evaluations, received, line)
+    line = line_of(part, state, local.coef, G)
+    return Coupled(local.coef, G, copies, local.evaluations + evaluations, received, line)
 
 
-def line_of(part: Part, state: PartState, coef: Floats, G: Floats) -> Line | Plane:
+def line_of(part: Part, state: PartState, coef: Floats, G: Floats) -> LineSums | SubspaceSums:
     """Return the sums from which the step length towards new coefficients is found."""
     own, y = state.own, part.region.rows.targets
-    if part.task.loss.quadratic:
+    if part.objective.loss.quadratic:
         directions = np.stack([coef - own.coef, *(own.coef - past.coef for past in state.past)])
-        moves = np.stack([G, *(own.F - past.F for past in state.past)])
-        return Plane.of(directions, moves, y, part.C, own.coef, own.F)
-    return Line.of(part.task.loss, y, part.C, (own.coef, coef), own.F, G)
+        products = np.stack([G, *(own.F - past.F for past in state.past)])
+        return SubspaceSums.of(directions, products, y, part.C, own.coef, own.F)
+    return LineSums.of(part.objective.loss, y, part.C, (own.coef, coef), own.F, G)
 
 
 def moved_on(part: Part, state: PartState, found: Coupled, steps: Floats, pace: Pace, shrink: bool) -> PartState:
     """Return the state after a round whose step lengths are known; rows that are settled leave the active set."""
     own = state.own
-    if part.task.loss.quadratic:
+    if part.objective.loss.quadratic:
         return _along_plane(state, found, steps)
     coef = between(own.coef, found.coef, steps)
     F = own.F + steps * found.G

@@ -26,7 +26,7 @@ STEPS = np.linspace(0.0, 1.0, 17)
 
 
 @dataclass(frozen=True)
-class Line:
+class LineSums:
     """Sums over the rows of a part, or of all parts; one column for each output."""
 
     slope: Floats
@@ -34,7 +34,7 @@ class Line:
     conjugates: Floats
 
     @staticmethod
-    def of(loss: Loss, y: Floats, C: Floats, ends: tuple[Floats, Floats], F: Floats, G: Floats) -> Line:
+    def of(loss: Loss, y: Floats, C: Floats, ends: tuple[Floats, Floats], F: Floats, G: Floats) -> LineSums:
         """Return the sums of some rows whose coefficients change from the first of the ``ends`` to the second."""
         # Rows that stay where they are add a constant, which no step length depends on.
         moved = np.flatnonzero((ends[0] != ends[1]).any(axis=1))
@@ -43,10 +43,10 @@ class Line:
         along = [
             loss.conjugate(y, between(before, after, np.full(y.shape[1], s)), C[:, None]).sum(axis=0) for s in STEPS
         ]
-        return Line((change * F).sum(axis=0), (change * G).sum(axis=0), np.array(along))
+        return LineSums((change * F).sum(axis=0), (change * G).sum(axis=0), np.array(along))
 
-    def __add__(self, other: Line) -> Line:
-        return Line(self.slope + other.slope, self.curvature + other.curvature, self.conjugates + other.conjugates)
+    def __add__(self, other: LineSums) -> LineSums:
+        return LineSums(self.slope + other.slope, self.curvature + other.curvature, self.conjugates + other.conjugates)
 
     def best_steps(self) -> Floats:
         """Return the step length of each output at which the dual is least."""
@@ -77,25 +77,31 @@ def _least(objective: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Plane:
+class SubspaceSums:
     """For the squared loss: sums over the rows of all pairs of directions, (n_outputs, n, n) and (n_outputs, n)."""
 
     curvature: Floats
     slope: Floats
 
     @staticmethod
-    def of(directions: Floats, moves: Floats, y: Floats, C: Floats, coef: Floats, F: Floats) -> Plane:
+    def of(directions: Floats, products: Floats, y: Floats, C: Floats, coef: Floats, F: Floats) -> SubspaceSums:
         """Return the sums of some rows, for directions (n, n_rows, n_outputs) and their products with K."""
         counted = C > 0
-        directions, moves, y, coef, F = directions[:, counted], moves[:, counted], y[counted], coef[counted], F[counted]
+        directions, products, y, coef, F = (
+            directions[:, counted],
+            products[:, counted],
+            y[counted],
+            coef[counted],
+            F[counted],
+        )
         ridge = 1.0 / C[counted, None]
-        return Plane(
-            np.einsum("ano,bno->oab", directions, moves + directions * ridge),
+        return SubspaceSums(
+            np.einsum("ano,bno->oab", directions, products + directions * ridge),
             np.einsum("ano,no->oa", directions, F + coef * ridge - y),
         )
 
-    def __add__(self, other: Plane) -> Plane:
-        return Plane(self.curvature + other.curvature, self.slope + other.slope)
+    def __add__(self, other: SubspaceSums) -> SubspaceSums:
+        return SubspaceSums(self.curvature + other.curvature, self.slope + other.slope)
 
     def best_steps(self) -> Floats:
         """Return how far to go in each direction, (n, n_outputs)."""

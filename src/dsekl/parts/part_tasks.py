@@ -1,4 +1,4 @@
-"""Parts and those who work on them: one task for each part, and what is asked of all of them."""
+"""Tasks for all parts: the same function of each, run wherever the executor runs it."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from operator import add
 from typing import Any
 
 from .build import Parts
-from .hands import Hands
+from .executor import Executor
 from .part import Part, Region
 
 
 @dataclass
-class Crew:
-    """Parts, and the hands that run their tasks."""
+class PartTasks:
+    """Parts, and the executor that runs their tasks."""
 
-    hands: Hands
+    executor: Executor
     parts: Parts
 
     def submit(self, name: str, task: Any, *arguments: Any) -> list[Any]:
         """Submit a task for each part; lists that have one thing for each part are dealt out."""
         n = len(self.parts)
         dealt = [given if isinstance(given, list) else [given] * n for given in arguments]
-        return [self.hands.submit(f"{name}-{p}", task, *of) for p, of in enumerate(zip(*dealt, strict=True))]
+        return [self.executor.submit(f"{name}-{p}", task, *of) for p, of in enumerate(zip(*dealt, strict=True))]
 
     def gather(self, name: str, task: Any, *arguments: Any) -> list[Any]:
         """Run a task for each part, and bring the results here."""
-        return self.hands.gather(self.submit(name, task, *arguments))
+        return self.executor.gather(self.submit(name, task, *arguments))
 
     def spread(self, loads: Sequence[float]) -> None:
-        """Let parts be where those who work on them have as much to do as all others."""
-        self.parts.parts[:] = self.hands.spread(self.parts.parts, loads)
+        """Let parts be where all workers have about as much to do."""
+        self.parts.parts[:] = self.executor.spread(self.parts.parts, loads)
 
     def summed(self, results: Sequence[Any]) -> Any:
         """Submit the sum of what tasks give, in the order of the parts, for further tasks."""
-        return self.hands.submit("sum", total, list(results))
+        return self.executor.submit("sum", total, list(results))
 
     def terms(self, task: Any, states: Sequence[Any]) -> list[list[Any]]:
         """Return for each part what the terms of every part add to the predictions of its rows, by a task."""
         parts = self.parts.parts
         return [
-            [self.hands.submit(f"terms-{q}-{p}", task, part, states[q], region) for q, part in enumerate(parts)]
+            [self.executor.submit(f"terms-{q}-{p}", task, part, states[q], region) for q, part in enumerate(parts)]
             for p, region in enumerate(self.submit("region", region_of, parts))
         ]
 

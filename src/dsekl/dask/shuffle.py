@@ -11,44 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.models import Examples
-from dsekl.parts import Planes, Region, Task
+from dsekl.parts import Objective, Planes, Region
 
 from .blocks import Blocks
-from .cluster import DaskHands
+from .cluster import DaskExecutor
 from .overview import Overview
-from .partitions import Encoding, routed
+from .partitions import Encoding, split_by_part
 
-ROUTED_ROWS = 2**16
+SHUFFLED_ROWS = 2**16
 """Rows that a task sends to their parts, at least: small blocks go together."""
 
 NOBODY = np.arange(0)
 
 
 def regions_of(
-    hands: DaskHands, blocks: Blocks, overview: Overview, encoding: Encoding, sample: Examples, task: Task,
-    n_parts: int, held_out: NDArray[np.intp] = NOBODY,
+    executor: DaskExecutor, blocks: Blocks, overview: Overview, encoding: Encoding, sample: Examples,
+    objective: Objective, n_parts: int, held_out: NDArray[np.intp] = NOBODY,
 ) -> list[Any]:  # fmt: skip
     """Return the regions of all rows but those whose places are held out."""
     starts, ends = overview.starts, [*overview.starts[1:], overview.n_rows]
-    points = task.placement.dense(np.asarray(sample.rows.values))
+    points = objective.placement.dense(np.asarray(sample.rows.values))
     planes = Planes.of(points, n_parts)
-    route = dask.delayed(routed, pure=False)
+    route = dask.delayed(split_by_part, pure=False)
     asked = []
     for group in _groups(overview.lengths):
         some = slice(group.start, group.stop)
         first, last = np.searchsorted(held_out, (starts[group.start], ends[group.stop - 1]))
-        given = (*blocks.of(group), starts[some], task, planes, encoding, held_out[first:last])
-        asked.append(route(*given, dask_key_name=hands.key("route")))
-    routes = hands.compute(asked)
-    homes = hands.homes(np.bincount(planes.part_of(points), minlength=planes.n_parts).tolist())
+        given = (*blocks.of(group), starts[some], objective, planes, encoding, held_out[first:last])
+        asked.append(route(*given, dask_key_name=executor.key("shuffle")))
+    routes = executor.compute(asked)
+    workers = executor.workers_for(np.bincount(planes.part_of(points), minlength=planes.n_parts).tolist())
     return [
-        hands.submit(
+        executor.submit(
             "region",
             Region.of,
             part,
-            task,
-            [hands.submit("rows", itemgetter(part), route) for route in routes],
-            home=homes[part],
+            objective,
+            [executor.submit("rows", itemgetter(part), route) for route in routes],
+            worker=workers[part],
         )
         for part in range(planes.n_parts)
     ]
@@ -59,7 +59,7 @@ def _groups(lengths: Sequence[int]) -> list[range]:
     groups, start, n = [], 0, 0
     for block, length in enumerate(lengths):
         n += length
-        if n >= ROUTED_ROWS or block + 1 == len(lengths):
+        if n >= SHUFFLED_ROWS or block + 1 == len(lengths):
             groups.append(range(start, block + 1))
             start, n = block + 1, 0
     return groups

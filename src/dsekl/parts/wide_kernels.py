@@ -25,17 +25,17 @@ from dsekl.solvers.dual.free import free_rows
 from dsekl.solvers.dual.shrinking import Conditions
 from dsekl.workers import chunks
 
-from .part import Part, Region, Task
+from .memory_use import CountsMemory
+from .part import Objective, Part, Region
 from .part_state import Own, Pace, PartState, dual_state
 from .rounds import Coupled, line_of
-from .sized import Sized
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Piece(Sized):
+class Piece(CountsMemory):
     """Some rows of a part on their way into a block."""
 
     number: int
@@ -48,7 +48,7 @@ class Piece(Sized):
 
 
 @dataclass(frozen=True)
-class Solved(Sized):
+class Solved(CountsMemory):
     """A block that was solved: whose rows moved, their points, and their coefficients before and after."""
 
     owner: Places
@@ -82,7 +82,7 @@ def in_random_order(part: Part, state: PartState, pace: Pace) -> Violators:
     rng = np.random.default_rng([pace.seed, 23, part.number, pace.round])
     if not state.own.active.any():
         return Violators(np.arange(0), 0)
-    rows = ActiveRows(part.own_problem, dual_state(state.own, part.task.C, part.own_diagonal, pace, rng))
+    rows = ActiveRows(part.own_problem, dual_state(state.own, part.objective.C, part.own_diagonal, pace, rng))
     wrong = rows.violators(np.arange(len(rows.rows)))
     return Violators(rng.permutation(rows.rows[wrong]), len(rows.rows))
 
@@ -90,7 +90,7 @@ def in_random_order(part: Part, state: PartState, pace: Pace) -> Violators:
 def free_in_order(part: Part, state: PartState, pace: Pace) -> Places:
     """Return the rows of a part that are free, the worst first, where the loss knows of such."""
     rows = np.flatnonzero(state.own.active)
-    if not isinstance(part.task.loss, BoxedLoss):
+    if not isinstance(part.objective.loss, BoxedLoss):
         return rows[:0]
     own = state.own
     now = Conditions.of(part.own_problem, rows, own.coef[rows], own.F[rows], part.own_diagonal[rows])
@@ -102,16 +102,18 @@ def first_of(order: Places, count: int) -> Places:
     return order[:count]
 
 
-def piece_of(part: Part, state: PartState, order: Places, turn: int, n_turns: int) -> Piece:
-    """Return a part's share of a block."""
-    rows = np.sort(order[len(order) * turn // n_turns : len(order) * (turn + 1) // n_turns])
+def piece_of(part: Part, state: PartState, order: Places, k: int, n_blocks: int) -> Piece:
+    """Return a part's share of one of so many blocks."""
+    rows = np.sort(order[len(order) * k // n_blocks : len(order) * (k + 1) // n_blocks])
     own, of = state.own, part.region.rows
     points = part.region.points.data[rows]
     return Piece(part.number, rows, points, of.targets[rows], of.weights[rows], own.coef[rows], own.F[rows])
 
 
 @one_blas_thread()
-def solved(task: Task, pieces: Sequence[Piece], solver: DualAscent, pace: Pace, whole: bool, alone: bool) -> Solved:
+def solved(
+    objective: Objective, pieces: Sequence[Piece], solver: DualAscent, pace: Pace, whole: bool, alone: bool
+) -> Solved:
     """Solve the block that some pieces make.
 
     As a ``whole`` where its sweeps do not settle it; they may go on where it is ``alone``, all active rows.
@@ -123,11 +125,11 @@ def solved(task: Task, pieces: Sequence[Piece], solver: DualAscent, pace: Pace, 
     owner = np.concatenate([np.full(len(piece.rows), piece.number) for piece in pieces])
     rows = np.concatenate([piece.rows for piece in pieces])
     here = DensePoints.of(points)
-    gram = _gram(task, here, here)
+    gram = _gram(objective, here, here)
     everyone = np.arange(len(rows))
     own = Own(before, F, np.ones(len(rows), dtype=np.bool_), everyone)
-    moving = dual_state(own, task.C, gram.diagonal(), pace, np.random.default_rng(0))
-    active = ActiveRows(Problem(gram, y, weights, task.loss, task.C), moving)
+    moving = dual_state(own, objective.C, gram.diagonal(), pace, np.random.default_rng(0))
+    active = ActiveRows(Problem(gram, y, weights, objective.loss, objective.C), moving)
     block = everyone if whole else active.violators(everyone)
     if len(block):
         most_sweeps = solver.most_sweeps * (SWEEPS_OF_ONE_BLOCK if alone else 1)
@@ -147,7 +149,7 @@ def carried(part: Part, state: PartState, found: Solved) -> PartState:
         points = DensePoints.of(found.points)
         f = F[active]
         evaluations += (
-            _gram(part.task, part.region.points, points)
+            _gram(part.objective, part.region.points, points)
             .with_rows(active)
             .add_product(np.arange(len(points)), found.after - found.before, f)
         )
@@ -158,7 +160,7 @@ def carried(part: Part, state: PartState, found: Solved) -> PartState:
 
 
 def met(part: Part, before: PartState, after: PartState) -> Coupled:
-    """Return what all blocks of a round have changed, as a move of all parts together."""
+    """Return what all blocks of a round have changed, as a change of all parts together."""
     evaluations, received = after.evaluations - before.evaluations, after.received - before.received
     coef, G = after.own.coef, after.own.F - before.own.F
     return Coupled(coef, G, before.copies, evaluations, received, line_of(part, before, coef, G))
@@ -169,10 +171,10 @@ def terms_at(part: Part, state: PartState, other: Region) -> Floats:
     support = np.flatnonzero(state.own.coef.any(axis=1))
     f = np.zeros((len(other), state.own.coef.shape[1]))
     points = part.region.points
-    size = max(1024, part.task.budget // (2 * points.data.itemsize * max(1, points.data.shape[1])))
+    size = max(1024, part.objective.budget // (2 * points.data.itemsize * max(1, points.data.shape[1])))
     for some in chunks(len(support), size):
         cols = points.take(support[some])
-        _gram(part.task, other.points, cols).add_product(np.arange(len(cols)), state.own.coef[support[some]], f)
+        _gram(part.objective, other.points, cols).add_product(np.arange(len(cols)), state.own.coef[support[some]], f)
     return f
 
 
@@ -189,6 +191,6 @@ def predicted_by(part: Part, state: PartState, size: int, terms: Sequence[Floats
     return replace(state, own=replace(own, F=F, active=active))
 
 
-def _gram(task: Task, rows: DensePoints, cols: DensePoints) -> Gram:
-    made = task.gram(rows, cols)
-    return made if task.plane is None else AffineGram(made, task.plane)
+def _gram(objective: Objective, rows: DensePoints, cols: DensePoints) -> Gram:
+    made = objective.gram(rows, cols)
+    return made if objective.plane is None else AffineGram(made, objective.plane)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 
-class Sized:
-    """A dataclass that counts the arrays it holds."""
+class CountsMemory:
+    """A dataclass whose size counts the arrays that it holds."""
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + n_bytes(self)

@@ -8,16 +8,16 @@ UNEVEN = 1.05
 """Load of a worker, over its share of all, from which on a part that it has is better off elsewhere."""
 
 
-def homes_of(
+def balanced(
     loads: Sequence[float], threads: Mapping[str, int], holders: Sequence[Sequence[str]] = ()
 ) -> list[str | None]:
     """Return a worker for each part of some load, the largest first; one that holds it already, if that is not uneven.
 
     Workers with more threads get more. None for all parts where nobody is there.
     """
-    homes: list[str | None] = [None] * len(loads)
+    workers: list[str | None] = [None] * len(loads)
     if not any(threads.values()):
-        return homes
+        return workers
     taken = dict.fromkeys(sorted(worker for worker in threads if threads[worker]), 0.0)
     share = sum(loads) / sum(threads.values())
     for part in sorted(range(len(loads)), key=lambda part: -loads[part]):
@@ -25,7 +25,7 @@ def homes_of(
         least = min(then, key=then.__getitem__)
         here = [worker for worker in (holders[part] if holders else ()) if worker in then]
         nearest = min(here, key=then.__getitem__) if here else least
-        home = nearest if then[nearest] <= max(then[least], UNEVEN * share) else least
-        taken[home] += loads[part]
-        homes[part] = home
-    return homes
+        worker = nearest if then[nearest] <= max(then[least], UNEVEN * share) else least
+        taken[worker] += loads[part]
+        workers[part] = worker
+    return workers

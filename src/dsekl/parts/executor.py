@@ -1,4 +1,4 @@
-"""Who runs the tasks of a fit in parts: this process here, or workers elsewhere.
+"""What runs the tasks of a fit in parts: this process, or workers elsewhere.
 
 A task is a plain function of values that are never changed. What ``submit`` returns stands for its result, and may be
 an argument of further tasks, also in a list; ``gather`` brings results here.
@@ -10,20 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
-class Hands(Protocol):
+class Executor(Protocol):
     """Runs tasks."""
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what stands for ``task(*arguments)``; the name is the task's own, for whoever looks at it."""
+        """Return what stands for ``task(*arguments)``; a dashboard shows the name."""
 
     def gather(self, results: Sequence[Any]) -> list[Any]:
         """Return the results themselves, in the order in which they are asked for."""
 
     def spread(self, parts: Sequence[Any], loads: Sequence[float]) -> list[Any]:
-        """Return the same parts, where those who work on them have as much to do as all others."""
+        """Return the same parts, placed so that all workers have about as much to do."""
 
 
-class OwnHands:
+class SerialExecutor:
     """This process: each task is run when it is submitted."""
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Any:

@@ -16,10 +16,11 @@ pytest.importorskip("distributed", reason="dask is not installed: pip install 'd
 import dask.dataframe as dd
 import pandas as pd
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, worker_client
 
+from dsekl import DSEKLClassifier
 from dsekl.dask import DaskDSEKLClassifier, clients
-from tests.on_dask import LABELS, ROWS, SETTINGS, UP, X, same_bits
+from tests.on_dask import LABELS, ROWS, SETTINGS, UP, C, X, same_bits
 
 
 def test_an_asynchronous_client_is_named() -> None:
@@ -42,6 +43,20 @@ def test_a_client_may_be_an_address(client: Client, fitted: DaskDSEKLClassifier)
     assert clients.client_of(client.scheduler.address.removeprefix("tcp://")) is client
     with Client(client.scheduler.address, set_as_default=True):  # another one of the same scheduler
         assert clients.client_of("tcp://" + client.scheduler.address.removeprefix("tcp://")) is not client
+
+
+def test_fits_inside_tasks_leave_the_threads_to_their_own_tasks(client: Client, fitted: DaskDSEKLClassifier) -> None:
+    """As many as there are threads: each would wait for tasks that wait behind it."""
+
+    def fit(C: float) -> DSEKLClassifier:
+        model = DaskDSEKLClassifier(**{**SETTINGS, "C": C}).fit(ROWS, UP)
+        model.score(ROWS, UP)
+        with worker_client():  # whoever has given the thread back already
+            return clone(model).fit(ROWS, UP).to_local()
+
+    assert sum(client.nthreads().values()) == 2
+    inside = client.gather(client.map(fit, [C, 2 * C]))
+    np.testing.assert_array_equal(inside[0].dual_coef_, fitted.dual_coef_)
 
 
 def test_a_client_that_is_closed_is_named() -> None:

@@ -137,6 +137,23 @@ def test_gaps_in_an_array_are_those_of_a_local_one(client: Client) -> None:
     assert (model.predict(rows).compute() == local.predict(gappy)).mean() > 0.98
 
 
+def test_missing_values_of_pandas_own_types_are_gaps(client: Client) -> None:
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(floor=pd.array(np.arange(len(X)) % 5, dtype="Int64"), up=LABELS)
+    frame.loc[1_500:1_600, "floor"] = pd.NA
+    parts = dd.from_pandas(frame, npartitions=3)
+    rows = parts.drop(columns="up")
+    settings = {**SETTINGS, "gamma": 5.0}
+    model = DaskDSEKLClassifier(**settings).fit(rows, parts["up"])
+    local = DSEKLClassifier(**{name: settings[name] for name in ("gamma", "C", "random_state")})
+    local.fit(frame.drop(columns="up"), LABELS)
+    assert model.encoder_.to_dict() == local.encoder_.to_dict()
+    assert (model.predict(rows).compute() == local.predict(frame.drop(columns="up"))).mean() > 0.97
+    whole = parts.assign(floor=parts["floor"].fillna(2))[["a", "b", "floor"]]
+    assert "encoder_" not in vars(clone(model).fit(whole, parts["up"]))  # numbers as others
+    with pytest.raises(ValueError, match=r"partition 2: y holds nan in row"):
+        clone(model).fit(whole, parts["floor"])
+
+
 def test_callbacks_are_told_of_rounds_and_may_end_the_fit(client: Client) -> None:
     told: list[Any] = []
 

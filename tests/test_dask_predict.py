@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,13 @@ def test_to_local_predicts_saves_and_loads_as_any_other(fitted: DaskDSEKLClassif
     assert (loaded.support_ == fitted.support_).all()
     with pytest.raises(TypeError, match="to_local"):
         joblib.hash(fitted)
+
+
+@pytest.mark.parametrize("given", [X, X.tolist(), pd.DataFrame(X)], ids=["array", "list", "frame"])
+def test_rows_in_memory_are_predicted_lazily_too(fitted: DaskDSEKLClassifier, given: Any) -> None:
+    found = fitted.predict(given)
+    assert isinstance(found, da.Array)
+    np.testing.assert_array_equal(found, fitted.predict(ROWS))
 
 
 def test_gaps_in_queries_are_the_medians_of_training_rows(client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -13,10 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib import cpu_count
+from joblib.parallel import ThreadingBackend
 from numba import njit
 from scipy import sparse
 
@@ -338,6 +342,24 @@ def test_products_are_safe_from_several_threads_at_once() -> None:
     with ThreadPoolExecutor(4) as pool:
         for found, expected in zip(pool.map(run, tasks * 3), serial * 3, strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_a_process_of_a_pool_takes_one_thread_unless_told_otherwise() -> None:
+    """It may have no processes of its own, but threads. Workers of Dask are such processes."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(Threads.of, [None, 3, -1]) == [Threads(1), Threads(3), Threads(cpu_count())]
+
+
+class ManyMachines(ThreadingBackend):  # type: ignore[misc]
+    """A backend of joblib that counts the threads of all machines, as Dask's does."""
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        return 1_000
+
+
+def test_threads_are_those_of_this_machine() -> None:
+    with joblib.parallel_config(ManyMachines()):
+        assert [Threads.of(n) for n in (None, -1)] == [Threads(cpu_count())] * 2
 
 
 def test_threads_may_compile_new_kernels_at_once() -> None:

@@ -64,7 +64,14 @@ def rebuilding(work: Callable[[DaskExecutor], Found], client: Client) -> Found:
         with suppress(LostFutures):
             return work(DaskExecutor(client))
         _wait_while_connecting(client)
-    return work(DaskExecutor(client))
+    try:
+        return work(DaskExecutor(client))
+    except LostFutures as error:
+        raise RuntimeError(
+            f"the cluster has lost results {MOST_REBUILDS + 1} times, and what they are made of may be lost too "
+            f"({str(error).strip(': ')}). Rows that were scattered are gone with a restart, and with their workers; "
+            "give collections that are read from files, or persisted"
+        ) from error
 
 
 def _wait_while_connecting(client: Client) -> None:

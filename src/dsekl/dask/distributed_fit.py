@@ -175,7 +175,9 @@ def _in_parts(executor: DaskExecutor, given: Given, run: Run, sampled: Settled) 
         if sampled.metric is not None and given.overview.n_rows > SPARSE * len(given.sample):
             objective, problem = objective_of(given, sampled)
             regions = _regions(executor, given, objective, n_parts)
-            run.settled = refined(executor, regions, given.machine, given.sample, sampled, problem.loss, run.seed)
+            run.settled = refined(
+                executor, regions, given.machine, given.sample, sampled, problem.loss, given.overview.n_rows, run
+            )
         run.keep(run)
     objective, problem = objective_of(given, run.settled)
     parts = build(executor, objective, _regions(executor, given, objective, n_parts))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.losses import Hinge
-from dsekl.rows import ReshapedRows, Reshaping
+from dsekl.rows import ReshapedRows
 from dsekl.rows.reshaping import ranked, squashed
 from dsekl.search import Region, Setting, spread_regions
 from dsekl.search.regions import REGION_ROWS
@@ -23,7 +23,7 @@ from dsekl.search.regions import REGION_ROWS
 from .beyond import beyond_regions
 from .comparison import FEW_ROWS, LEAST_GAIN, WHOLE_ROWS, Champion, Comparison, judging_rows
 from .kind import Kind
-from .scales import deviations
+from .scales import deviations, regauged
 from .score import CLEAR, CLEAR_LOSS, DECIDED, DOUBT, Found
 from .search import STARTS
 
@@ -131,16 +131,11 @@ class Chooser(Comparison):
         first, plain = champion, deviations(self.data.rows)
         for make in (squashed, ranked):
             reshaping = make(self.data.rows)
-            kind = replace(first.kind, reshaping=reshaping, gammas=self._regauged(first.kind.gammas, plain, reshaping))
+            gammas = regauged(first.kind.gammas, plain, deviations(ReshapedRows(self.data.rows, reshaping)))
+            kind = replace(first.kind, reshaping=reshaping, gammas=gammas)
             # What was best under heavy tails may be far from what is best without them.
             champion = self._challenged(champion, kind, CLEAR, STARTS)
         return champion
-
-    def _regauged(self, gammas: list[Floats], plain: Floats, reshaping: Reshaping) -> list[Floats]:
-        """Return gammas under which each reshaped column counts as much as it did before."""
-        reshaped = deviations(ReshapedRows(self.data.rows, reshaping))
-        ratio = np.where(reshaped > 0, plain / np.where(reshaped > 0, reshaped, 1.0), 0.0)
-        return [gamma * ratio**2 for gamma in gammas]
 
     def _has_heavy_tails(self) -> bool:
         some = np.asarray(self.data.rows.sample(TAIL_ROWS), dtype=np.float64)

@@ -50,3 +50,9 @@ def own_units(deviation: Floats) -> Floats:
 def common_unit(deviation: Floats) -> Floats:
     """Return one gamma for all features that vary, as for pixels: what varies more counts for more."""
     return np.asarray(np.where(deviation > 0, 1.0 / (deviation**2).sum(), 0.0))
+
+
+def regauged(gammas: list[Floats], before: Floats, after: Floats) -> list[Floats]:
+    """Return gammas under which each column counts as much as before, whose deviation a reshaping changes."""
+    ratio = np.where(after > 0, before / np.where(after > 0, after, 1.0), 0.0)
+    return [gamma * ratio**2 for gamma in gammas]

@@ -242,10 +242,7 @@ class Machine:
             self.budget, run.budget.deadline(SEARCHED_BY), self.groups,
             self.optional,
         )  # fmt: skip
-        options = metric.Options(
-            self._kernels(n_rows), self._losses(), self.C, self.kernel is None,
-            self._choices_beside(examples.classes is not None),
-        )  # fmt: skip
+        options = self.options(n_rows, examples.classes is not None)
 
         def pause() -> None:
             run.keep_if_due(run)
@@ -264,6 +261,12 @@ class Machine:
         except KeyboardInterrupt:
             run.keep(run)
             raise KeyboardInterrupt("stopped by Ctrl-C before the first epoch: there is no model yet") from None
+
+    def options(self, n_rows: int, classes: bool) -> metric.Options:
+        """Return what may be chosen for so many rows."""
+        return metric.Options(
+            self._kernels(n_rows), self._losses(), self.C, self.kernel is None, self._choices_beside(classes)
+        )
 
     def _kernels(self, n_rows: int) -> dict[str, VectorKernel]:
         """Return the kernels to choose from, the usual one first: heavier tails than rbf's, unless rows are many."""

@@ -4,7 +4,7 @@ DSEKL_DATA=... python benchmarks/distributed.py covertype [--rows 581012] [--def
 DSEKL_DATA=... python benchmarks/distributed.py workers [--rows 100000]
 DSEKL_DATA=... python benchmarks/distributed.py kills [--rows 100000] [--kills 20]
 DSEKL_DATA=... python benchmarks/distributed.py scheduler [--rows 100000]
-DSEKL_DATA=... python benchmarks/distributed.py memory [--rows 6000000] [--limit 900]
+DSEKL_DATA=... python benchmarks/distributed.py memory [--rows 4300000] [--limit 900]
 DSEKL_DATA=... python benchmarks/distributed.py traffic [--rows 581012]
 DSEKL_DATA=... python benchmarks/distributed.py lightgbm [--rows 581012]
 python benchmarks/distributed.py publish

@@ -24,6 +24,9 @@ NARROW: dict[str, Any] = {**FIXED, "gamma": 1_000.0, "memory_budget": 64}
 PART_ROWS = 50_000
 """Rows of a part, on average: building one takes several times its memory."""
 
+USUAL_ROWS = 4_300_000
+"""Rows that are more than two workers hold: 1.86 GB as float64."""
+
 NOISE = 0.01
 PARQUET_ROWS = 25_000
 TEST_ROWS = 50_000
@@ -55,7 +58,7 @@ def _peak(pid: int) -> float:
 
 def measure_memory(options: argparse.Namespace) -> None:
     """Fit and predict rows in parquet that are more than the memory of all workers and of the client."""
-    n_rows = options.rows or 6_000_000
+    n_rows = options.rows or USUAL_ROWS
 
     def cell() -> Cell:
         with tempfile.TemporaryDirectory() as folder:

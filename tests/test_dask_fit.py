@@ -17,7 +17,10 @@ import pandas as pd
 from distributed import Client, LocalCluster
 
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.dask import DaskDSEKLClassifier, DaskDSEKLRegressor, LocalUpdates, overview
+from dsekl.dask import DaskDSEKLClassifier, DaskDSEKLRegressor, LocalUpdates, cluster, overview
+from dsekl.dask.cluster import DaskExecutor
+from dsekl.parts import gap_of_parts
+from dsekl.parts.memory_use import n_bytes
 from tests.on_dask import GAMMA, LABELS, ROWS, SETTINGS, UP, WAVE, C, X, encoded_table, same_bits
 
 
@@ -152,6 +155,30 @@ def test_missing_values_of_pandas_own_types_are_gaps(client: Client) -> None:
     assert "encoder_" not in vars(clone(model).fit(whole, parts["up"]))  # numbers as others
     with pytest.raises(ValueError, match=r"partition 2: y holds nan in row"):
         clone(model).fit(whole, parts["floor"])
+
+
+def test_the_client_holds_a_sample_and_never_the_rows(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted are all arrays that come to the client, or go from it into a task."""
+    monkeypatch.setattr(overview, "SAMPLE_ROWS", 40)
+    monkeypatch.setattr(gap_of_parts, "FEWEST_AUDITED", 1_000)
+    monkeypatch.setattr(gap_of_parts, "FREE_WORK", 0)
+    passed = [0]
+
+    class Counting(DaskExecutor):
+        def submit(self, name: str, task: Any, *arguments: Any, **where: Any) -> Any:
+            passed[0] += n_bytes(arguments)
+            return super().submit(name, task, *arguments, **where)
+
+        def gather(self, results: Any) -> list[Any]:
+            found = super().gather(results)
+            passed[0] += n_bytes(found)
+            return found
+
+    monkeypatch.setattr(cluster, "DaskExecutor", Counting)
+    wide = ROWS.map_blocks(np.tile, (1, 100), chunks=(ROWS.chunks[0], (200,)))
+    model = DaskDSEKLClassifier(**{**SETTINGS, "gamma": GAMMA / 100}).fit(wide, UP)
+    assert model.history_[-1]["gap"] < 0.05
+    assert 0 < passed[0] < 0.25 * wide.nbytes
 
 
 def test_callbacks_are_told_of_rounds_and_may_end_the_fit(client: Client) -> None:

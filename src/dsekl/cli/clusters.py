@@ -5,6 +5,7 @@ The workers read the rows; here are the first rows, which decide what columns ar
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -43,7 +44,10 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
             cluster = stack.enter_context(
                 LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
             )
-            yield stack.enter_context(Client(cluster))
+            client = stack.enter_context(Client(cluster))
+            # What Dask says of workers that are told to end means nothing to whoever has only asked for a model.
+            stack.callback(logging.getLogger("distributed").setLevel, logging.CRITICAL)
+            yield client
             return
         try:
             client = Client(scheduler, timeout="20s")

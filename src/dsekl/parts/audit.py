@@ -31,9 +31,8 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Drawn:
-    """Some rows of a part, raw, and all that their share of the certificate is made of."""
+    """What the share of some rows of a part in the certificate is made of; the rows themselves stay where they are."""
 
-    X: NDArray[Any]
     targets: Floats
     weights: Floats
     coef: Floats
@@ -49,7 +48,12 @@ class Drawn:
 def drawn(part: Part, state: PartState, rows: Places) -> Drawn:
     """Return some rows of a part."""
     own, of = state.own, part.region.rows
-    return Drawn(of.X[rows], of.targets[rows], of.weights[rows], own.coef[rows], own.F[rows], part.own_diagonal[rows])
+    return Drawn(of.targets[rows], of.weights[rows], own.coef[rows], own.F[rows], part.own_diagonal[rows])
+
+
+def raw_rows(part: Part, rows: Places) -> NDArray[Any]:
+    """Return some rows of a part as they came."""
+    return part.region.rows.X[rows]
 
 
 def true_terms(part: Part, state: PartState, X: NDArray[Any]) -> Floats:

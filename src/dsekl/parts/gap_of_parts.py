@@ -26,6 +26,9 @@ from . import audit, measures, wide_kernels
 from .measures import Measured
 from .part_tasks import PartTasks
 
+MOST_AUDITED = 2**16
+"""Rows that are audited where not all are: what is told of them comes here."""
+
 
 @dataclass
 class Standing:
@@ -96,9 +99,8 @@ class GapOfParts:
         standing, n = self.standing, self.standing.tasks.parts.n_rows
         assert standing.last is not None
         affordable = int(max(FREE_WORK, SHARE_OF_WORK * self.state.evaluations)) // max(1, standing.last.n_support)
-        n_audited = max(FEWEST_AUDITED, affordable)
-        if n_audited < n:
-            found = self._extrapolated(n_audited, standing.last.certificate)
+        if max(FEWEST_AUDITED, affordable) < n:
+            found = self._extrapolated(min(max(FEWEST_AUDITED, affordable), MOST_AUDITED), standing.last.certificate)
             if found.gap < goal:
                 return found
         terms = standing.tasks.terms(audit.true_terms_at, standing.states)
@@ -113,8 +115,9 @@ class GapOfParts:
         starts = np.cumsum([0, *sizes])
         own = [rows[(rows >= a) & (rows < b)] - a for a, b in pairwise(starts)]
         found = audit.Drawn.joined(tasks.gather("draw", audit.drawn, parts, states, own))
-        terms = tasks.gather("true-of-drawn", audit.true_terms, parts, states, found.X)
+        X = tasks.executor.submit("drawn-rows", np.concatenate, tasks.submit("raw", audit.raw_rows, parts, own))
+        (f,) = tasks.executor.gather([tasks.summed(tasks.submit("true-of-drawn", audit.true_terms, parts, states, X))])
         drawn = replace(self.problem, targets=found.targets, weights=found.weights)
-        everyone = np.arange(len(found.X))
-        kept, true = (parts_of(drawn, found.coef, found.diagonal, everyone, f) for f in (found.F, reduce(add, terms)))
+        everyone = np.arange(len(found.F))
+        kept, true = (parts_of(drawn, found.coef, found.diagonal, everyone, of) for of in (found.F, f))
         return extrapolated(whole, kept, true, n)

@@ -13,6 +13,7 @@ import pytest
 from dsekl import DSEKLClassifier, DSEKLRegressor, gram, losses, metric
 from dsekl.cli import options
 from dsekl.cli.app import FAILED
+from dsekl.dask import overview
 from dsekl.data import (
     column_encodings,
     column_learners,
@@ -45,7 +46,7 @@ from dsekl.metric import (
 )
 from dsekl.models import compaction, examples, fitting, machine, model, storage
 from dsekl.online import mixture, relearning, stream_settings
-from dsekl.parts import ascent_in_parts, cuts
+from dsekl.parts import ascent_in_parts, cuts, gap_of_parts
 from dsekl.parts.build import MOST_COPIES
 from dsekl.persistence import container
 from dsekl.rows import array, stored
@@ -97,8 +98,11 @@ W = r"(\w+)"
 NUMBERS: list[tuple[str, str, float]] = [
     ("guide/clusters", rf"those of a sample of {N} rows", encoding.SAMPLE_ROWS),
     ("guide/clusters", rf"one for each {N} rows", cuts.MOST_ROWS),
+    ("guide/clusters", rf"a sample of up to {N} rows, drawn", overview.SAMPLE_ROWS),
+    ("guide/clusters", rf"drawn from up to {N} times as many", overview.SPARE),
+    ("design/dask", rf"looks at, up to {N} where not all", gap_of_parts.MOST_AUDITED),
     ("design/dask", rf"would have more than {N} copies", MOST_COPIES),
-    ("design/dask", rf"so every {N} rounds", ascent_in_parts.CUT),
+    ("design/dask", rf"so every {N} rounds", ascent_in_parts.SNAPSHOT),
     ("design/kernels", rf"draws {N} random pairs", bandwidth.N_PAIRS),
     ("design/losses", rf"SquaredHinge, Logistic \| classification \| {N} ", losses.Hinge.settled_gap),
     ("design/losses", rf"Squared \| both \| {N} ", losses.Squared.settled_gap),

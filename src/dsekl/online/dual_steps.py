@@ -20,17 +20,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64
 from numpy.typing import NDArray
 
-from dsekl.compiled import FunctionPointer, njit
+from dsekl.compiled import njit
 
 from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
 from .buffer_points import add, dot, kernel_row, own_value, random_below
+from .callbacks import call_shrink, call_step
 from .maintenance import least_regret, trust
-
-STEP = float64(float64, float64, float64, float64, float64, float64)
-"""``dual_step`` of a loss."""
 
 SMALL = 0.02
 """Steps that move their own prediction by less are left out; margins are 1, and targets have spread 1."""
@@ -52,19 +49,22 @@ class Compared(NamedTuple):
     """What compares two points, for compiled code."""
 
     pairwise: int
-    profile: FunctionPointer
+    profile: int
+    """The address of the kernel's profile."""
     params: Floats
 
 
 class Ascent(NamedTuple):
     """What decides on the steps, for compiled code."""
 
-    step: FunctionPointer
+    step: int
+    """The address of the loss's ``dual_step``."""
     shape: float
     C: Floats
     """Of each machine."""
     n_cols: int
-    shrink: FunctionPointer
+    shrink: int
+    """The address of what happens over the budget."""
     tilt: float
     """Share of the loss that a prediction below its target has: 0.5, but for quantiles; 0 for classes."""
 
@@ -90,7 +90,7 @@ def step_at(b: Any, n: int, j: int, a: Any) -> None:
         factor, own = b.machines[FACTOR, m], b.kernel[j, j]
         old = factor * coef[g, j]
         bound = a.C[m] * factor * mass[m, j]
-        new = a.step(targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
+        new = call_step(a.step, targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
         if abs(new - old) * own > SMALL:
             change = (new - old) / factor
             coef[g, j] += change
@@ -203,7 +203,7 @@ def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any,
         m = g // b.outputs
         o = g - m * b.outputs
         f = b.machines[FACTOR, m] * dot(coef[g], row, n) + rows.beside[r, o]
-        start[g] = a.step(rows.targets[r, o], 0.0, f, own, a.C[m] * rows.weights[r], a.shape)
+        start[g] = call_step(a.step, rows.targets[r, o], 0.0, f, own, a.C[m] * rows.weights[r], a.shape)
         enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
     return enters
 
@@ -233,7 +233,7 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
                 step_at(b, n, random_below(b.counts, n), a)
             refresh(b, n, random_below(b.counts, n))
         if n == b.kernel.shape[0]:
-            a.shrink(b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
+            call_shrink(a.shrink, b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
             n -= 1
         rate = max(RATE, 1.0 / (1.0 + 0.2 * (n_seen + r)))
         for g in range(coef.shape[0]):

@@ -92,7 +92,7 @@ class Learner:
     @cached_property
     def _prepare(self) -> Callable[[], Prepared]:
         """Give what is compiled. It is the process's, so it stands behind a function: walks over memory end there."""
-        prepared = Prepared(self.settings.compared, self.settings.ascent, [life for life, _ in self.settings.machines])
+        prepared = Prepared(self.settings)
         return lambda: prepared
 
     @property

@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, types, uint64
 
-from dsekl.compiled import FunctionPointer, matrix, njit, pointer, vector
+from dsekl.compiled import njit
 from dsekl.kernels.elementary import decay
 
 from .buffer import ARRIVAL, AVERAGE_REGRET, FACTOR, LABEL, REGRET, SCRATCH, Buffer, part, split
@@ -35,9 +34,6 @@ LEAST_TRUST = 0.02
 
 TINY = 1e-150
 RIDGE = 1e-10
-
-SHRINK = types.void(*[matrix(float64)] * 4, vector(uint64), types.intp)
-"""What takes a buffer back to one point less; the arguments are the parts of the buffer."""
 
 
 @part()
@@ -310,8 +306,4 @@ WAYS = {
     "random": removing_random,
     "oldest": removing_oldest,
 }
-
-
-def shrinking(way: str) -> FunctionPointer:
-    """Return the compiled function that takes a buffer back to one point less."""
-    return pointer(WAYS[way], SHRINK)
+"""The compiled functions that take a buffer back to one point less."""

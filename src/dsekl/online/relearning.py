@@ -10,6 +10,7 @@ from dsekl.compiled import pointer, profile_signature
 
 from . import drift, weights
 from .buffer import FACTOR, REGRET
+from .callbacks import address_of
 from .early import EarlyRows
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ def relearn(learner: Learner, early: EarlyRows) -> bool:
     best = int(b.machines[REGRET].argmin())
     lines = slice(best * learner.n_outputs, (best + 1) * learner.n_outputs)
     coef = b.machines[FACTOR, best] * b.parts.coef[lines, :n]
-    profile = pointer(kernel.profile(), profile_signature("float32"))
+    profile = pointer(kernel.profile(), profile_signature("float32"))  # kept until the descent is over
     expansion = weights.Expansion(
-        b.points[:, :n].astype(np.float32), coef.astype(np.float32), profile, np.asarray(kernel.params())
+        b.points[:, :n].astype(np.float32), coef.astype(np.float32), address_of(profile), np.asarray(kernel.params())
     )
     y = (early.targets - learner.intercept) / learner.unit
     rows = learner.points_of(early.rows).astype(np.float32)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsekl.compiled import pointer, profile_signature
+from dsekl.compiled import FunctionPointer, pointer, profile_signature
 from dsekl.kernels import RBF, VectorKernel
 from dsekl.losses import Loss, Quantile
 
 from .buffer import Floats
 from .buffer_points import PAIRWISE
-from .dual_steps import STEP, Ascent, Compared
-from .maintenance import shrinking
+from .callbacks import SHRINK, STEP, address_of
+from .dual_steps import Ascent, Compared
+from .maintenance import WAYS
 
 HALF_LIVES = (np.inf, 1000.0, 100.0)
 """In rows, of ``half_life="auto"``."""
@@ -81,19 +82,27 @@ class Settings:
         return "absorb" if self.maintenance == "merge" and not isinstance(self.kernel, RBF) else self.maintenance
 
     @property
+    def functions(self) -> tuple[FunctionPointer, FunctionPointer, FunctionPointer]:
+        """The compiled functions whose addresses ``compared`` and ``ascent`` have: to be kept as long as these."""
+        return (
+            pointer(self.kernel.profile(), profile_signature("float64")),
+            pointer(self.loss.dual_step(), STEP),
+            pointer(WAYS[self.way], SHRINK),
+        )
+
+    @property
     def compared(self) -> Compared:
-        profile = pointer(self.kernel.profile(), profile_signature("float64"))
-        return Compared(PAIRWISE[self.kernel.pairwise], profile, self.kernel.params())
+        return Compared(PAIRWISE[self.kernel.pairwise], address_of(self.functions[0]), self.kernel.params())
 
     @property
     def ascent(self) -> Ascent:
         tilt = 0.0 if self.classes else self.loss.shape if isinstance(self.loss, Quantile) else 0.5
-        step = pointer(self.loss.dual_step(), STEP)
+        _, step, shrink = map(address_of, self.functions)
         return Ascent(
             step,
             float(self.loss.shape),
             np.array([C for _, C in self.machines]),
             self.n_cols,
-            shrinking(self.way),
+            shrink,
             tilt,
         )

@@ -28,6 +28,7 @@ from .batch import Batch
 from .beside import Beside
 from .buffer import SCRATCH, SIZE, Floats, split
 from .buffer_points import kernel_row, own_value
+from .callbacks import call_shrink
 from .dual_steps import Rows, enter
 from .large import LargeLearner
 from .learner import Learner
@@ -155,4 +156,4 @@ def admit(b: Any, rows: Any, coef: Any, compared: Any, a: Any) -> None:
         row[n] = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
         enter(b, row, coef[r], rows, r, 0)
         if n + 1 == b.kernel.shape[0]:
-            a.shrink(b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
+            call_shrink(a.shrink, b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)

@@ -98,8 +98,11 @@ def step_at(b: Any, n: int, j: int, a: Any) -> None:
 
 
 @part()
-def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None:
-    """Put row r into the buffer, with coefficients ``start``; ``row`` has its kernel values, its own the last."""
+def enter(b: Any, row: Any, sums: Any, start: Any, rows: Any, r: int, arrival: int) -> None:
+    """Put row r into the buffer, with coefficients ``start``; ``row`` has its kernel values, its own the last.
+
+    ``sums`` are those over the points, as they are stored.
+    """
     coef, f, average, targets, mass, rest, beside = split(b)
     n = np.int64(b.counts[SIZE])
     for k in range(b.points.shape[0]):
@@ -111,7 +114,7 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
         stored = start[g] / b.machines[FACTOR, g // b.outputs]
         coef[g, n] = stored
         average[g, n] = 0.0
-        f[g, n] = dot(coef[g], row, n)
+        f[g, n] = sums[g]
         add(f[g], row, n + 1, stored)
     for o in range(b.outputs):
         targets[o, n] = rows.targets[r, o]
@@ -124,13 +127,17 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
 
 
 @part()
-def predict(b: Any, n: int, row: Any, beside: Any, lines: Any) -> None:
-    """Put what each machine predicts into ``lines``, and behind that what their averages do."""
+def predict(b: Any, n: int, row: Any, beside: Any, sums: Any, lines: Any) -> None:
+    """Put what each machine predicts into ``lines``, and behind that what their averages do.
+
+    ``sums`` become those over the points with the coefficients as they are stored.
+    """
     coef, _, average, _, _, _, _ = split(b)
     for g in range(coef.shape[0]):
         factor = b.machines[FACTOR, g // b.outputs]
         own = beside[g % b.outputs]
-        lines[g] = factor * dot(coef[g], row, n) + own
+        sums[g] = dot(coef[g], row, n)
+        lines[g] = factor * sums[g] + own
         lines[coef.shape[0] + g] = factor * dot(average[g], row, n) + own
 
 
@@ -166,8 +173,8 @@ def judge(b: Any, lines: Any, targets: Any, tilt: float) -> None:
 
 
 @part()
-def age(b: Any, n: int, keep: Any) -> None:
-    """Let each machine forget a little."""
+def age(b: Any, n: int, keep: Any, sums: Any) -> None:
+    """Let each machine forget a little; ``sums`` over the points are of coefficients as they are stored."""
     mass = split(b)[4]
     for m in range(b.machines.shape[1]):
         b.machines[FACTOR, m] *= keep[m]
@@ -177,6 +184,7 @@ def age(b: Any, n: int, keep: Any) -> None:
                 mass[m, j] *= factor
             each = b.outputs * b.machines.shape[1]
             for o in range(b.outputs):
+                sums[m * b.outputs + o] *= factor
                 for kind in range(3):  # coef, f and average
                     line = b.lines[kind * each + m * b.outputs + o]
                     for j in range(n):
@@ -193,16 +201,16 @@ def refresh(b: Any, n: int, j: int) -> None:
 
 
 @part()
-def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any, start: Any) -> Any:
+def first_steps(b: Any, sums: Any, own: float, rows: Any, r: int, a: Any, start: Any) -> Any:
     """Put the coefficients with which row r would enter into ``start``; tell whether it is to enter.
 
     A machine that is hardly trusted does not let rows in: what it would forget soon pushes out what others keep.
     """
-    coef, enters = split(b)[0], False
-    for g in range(coef.shape[0]):
+    enters = False
+    for g in range(sums.size):
         m = g // b.outputs
         o = g - m * b.outputs
-        f = b.machines[FACTOR, m] * dot(coef[g], row, n) + rows.beside[r, o]
+        f = b.machines[FACTOR, m] * sums[g] + rows.beside[r, o]
         start[g] = call_step(a.step, rows.targets[r, o], 0.0, f, own, a.C[m] * rows.weights[r], a.shape)
         enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
     return enters
@@ -213,20 +221,20 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
     """Learn from rows in order; ``out`` (n, n_outputs) is what each was predicted to be before."""
     coef, _, average, _, _, rest, _ = split(b)
     row = rest[SCRATCH]
-    predicted, start = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0])
+    predicted, start, sums = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0]), np.empty(coef.shape[0])
     for r in range(rows.points.shape[0]):
         n = np.int64(b.counts[SIZE])
         kernel_row(b.points, n, rows.points[r], compared.pairwise, compared.profile, compared.params, row)
         own = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
         row[n] = own
-        predict(b, n, row, rows.beside[r], predicted)
+        predict(b, n, row, rows.beside[r], sums, predicted)
         combine(b, predicted, out[r])
         if rows.weights[r] == 0.0:
             continue
         judge(b, predicted, rows.targets[r], a.tilt)
-        age(b, n, keep)
-        if first_steps(b, n, row, own, rows, r, a, start):
-            enter(b, row, start, rows, r, n_seen + r)
+        age(b, n, keep, sums)
+        if first_steps(b, sums, own, rows, r, a, start):
+            enter(b, row, sums, start, rows, r, n_seen + r)
             n += 1
         if n > 0:
             for _ in range(a.n_cols):
@@ -271,8 +279,9 @@ def gram(b: Any, compared: Any) -> None:
 def evaluate(b: Any, points: Any, beside: Any, compared: Any, out: Any) -> None:
     """Predict points (n, n_features); ``beside`` and ``out`` are (n, n_outputs)."""
     n = np.int64(b.counts[SIZE])
-    row, predicted = np.empty(b.kernel.shape[0]), np.empty(2 * b.machines.shape[1] * b.outputs)
+    each = b.machines.shape[1] * b.outputs
+    row, sums, predicted = np.empty(b.kernel.shape[0]), np.empty(each), np.empty(2 * each)
     for r in range(points.shape[0]):
         kernel_row(b.points, n, points[r], compared.pairwise, compared.profile, compared.params, row)
-        predict(b, n, row, beside[r], predicted)
+        predict(b, n, row, beside[r], sums, predicted)
         combine(b, predicted, out[r])

@@ -26,6 +26,9 @@ from .buffer_points import add, compare, dot, forget, random_below, remove
 N_CANDIDATES = 12
 """Points whose cheapest partner is looked for."""
 
+N_PARTNERS = 5
+"""Points, those most like it, that each of these may be merged with."""
+
 N_NEIGHBOURS = 16
 """Points that take over the coefficients of one that is projected."""
 
@@ -52,35 +55,35 @@ def trust(b: Any, m: int) -> Any:
 
 
 @part()
-def squared_sizes(b: Any, n: int, out: Any) -> None:
+def weigh_machines(b: Any, out: Any) -> None:
+    """Put what the squared coefficients of each machine count into ``out``: 0 for machines that are hardly trusted."""
+    for m in range(out.size):
+        trusted = trust(b, m)
+        out[m] = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m] if trusted >= LEAST_TRUST else 0.0
+
+
+@part()
+def squared_sizes(b: Any, n: int, weights: Any, out: Any) -> None:
     """Put the squared norm of each point's coefficients into ``out``."""
     coef = split(b)[0]
     for j in range(n):
         out[j] = 0.0
-    for m in range(b.machines.shape[1]):
-        trusted = trust(b, m)
-        if trusted < LEAST_TRUST:
-            continue
-        times = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m]
-        for g in range(m * b.outputs, (m + 1) * b.outputs):
-            for j in range(n):
-                out[j] += times * (coef[g, j] * coef[g, j])
+    for m in range(weights.size):
+        if weights[m] > 0.0:
+            for g in range(m * b.outputs, (m + 1) * b.outputs):
+                for j in range(n):
+                    out[j] += weights[m] * (coef[g, j] * coef[g, j])
 
 
 @part()
-def products(b: Any, n: int, i: int, out: Any) -> None:
-    """Put the product of the coefficients of point i with those of each other into ``out``."""
-    coef = split(b)[0]
-    for j in range(n):
-        out[j] = 0.0
-    for m in range(b.machines.shape[1]):
-        trusted = trust(b, m)
-        if trusted < LEAST_TRUST:
-            continue
-        for g in range(m * b.outputs, (m + 1) * b.outputs):
-            times = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m] * coef[g, i]
-            for j in range(n):
-                out[j] += times * coef[g, j]
+def product(b: Any, i: int, j: int, weights: Any) -> Any:
+    """Return the product of the coefficients of two points."""
+    coef, total = split(b)[0], 0.0
+    for m in range(weights.size):
+        if weights[m] > 0.0:
+            for g in range(m * b.outputs, (m + 1) * b.outputs):
+                total += weights[m] * (coef[g, i] * coef[g, j])
+    return total
 
 
 @part()
@@ -93,33 +96,48 @@ def share(own: float, other: float) -> Any:
 
 
 @part()
-def merging_costs(b: Any, n: int, i: int, size: Any, distance: Any, out: Any) -> None:
-    """Put the squared change of f into ``out``, for merging point i with each of the others."""
-    products(b, n, i, out)
-    own = size[i]
-    for j in range(n):
-        h = share(own, size[j])
-        near, far = decay((1.0 - h) * (1.0 - h) * distance[j]), decay(h * h * distance[j])
-        kept = near * near * own + 2.0 * near * far * out[j] + far * far * size[j]
-        out[j] = own + size[j] + 2.0 * decay(distance[j]) * out[j] - kept
+def merging_cost(b: Any, i: int, j: int, size: Any, weights: Any) -> Any:
+    """Return the squared change of f if two points are merged; their kernel value tells their distance."""
+    k, h, both = b.kernel[i, j], share(size[i], size[j]), product(b, i, j, weights)
+    near, far = k ** ((1.0 - h) * (1.0 - h)), k ** (h * h)
+    kept = near * near * size[i] + 2.0 * near * far * both + far * far * size[j]
+    return size[i] + size[j] + 2.0 * k * both - kept
 
 
 @part()
-def absorbing_costs(b: Any, n: int, i: int, size: Any, out: Any) -> None:
-    """Put the squared change of f into ``out``, for each point that may take over the coefficients of point i."""
-    for j in range(n):
-        k = b.kernel[i, j]
-        out[j] = size[i] * (b.kernel[i, i] - k * k / max(b.kernel[j, j], TINY))
+def absorbing_cost(b: Any, i: int, j: int, size: Any) -> Any:
+    """Return the squared change of f if point j takes over the coefficients of point i."""
+    k = b.kernel[i, j]
+    return size[i] * (b.kernel[i, i] - k * k / max(b.kernel[j, j], TINY))
 
 
 @part()
-def next_smallest(size: Any, n: int, last: float, last_place: int) -> Any:
-    """Return the place of the smallest size behind ``last``, -1 where there is none."""
-    found = -1
+def unlikeness(b: Any, n: int, i: int, merging: bool, out: Any) -> None:
+    """Put how far each point is from being like point i into ``out``; infinity for those of other labels."""
+    label, row = split(b)[5][LABEL], b.kernel[i]
+    own = label[i]
     for j in range(n):
-        behind = size[j] > last or (size[j] == last and j > last_place)
-        if behind and (found < 0 or size[j] < size[found]):
-            found = j
+        out[j] = -row[j] if label[j] == own else np.inf
+    if not merging:
+        for j in range(n):
+            out[j] = -abs(out[j]) / np.sqrt(max(b.kernel[j, j], TINY)) if label[j] == own else np.inf
+    out[i] = np.inf
+
+
+@part()
+def smallest(values: Any, n: int, places: Any) -> Any:
+    """Put the places of the smallest finite values into ``places``, in their order; return how many there are."""
+    found = 0
+    for j in range(n):
+        value = values[j]
+        if value == np.inf or (found == places.size and value >= values[places[found - 1]]):
+            continue
+        place = min(found, places.size - 1)
+        while place > 0 and values[places[place - 1]] > value:
+            places[place] = places[place - 1]
+            place -= 1
+        places[place] = j
+        found = min(places.size, found + 1)
     return found
 
 
@@ -127,25 +145,19 @@ def next_smallest(size: Any, n: int, last: float, last_place: int) -> Any:
 def cheapest_pair(b: Any, n: int, merging: bool) -> Any:
     """Return the point that goes and the one that stays; -1 for the latter where no two points have one label."""
     rest = split(b)[5]
-    size, distance, cost = rest[SCRATCH + 1], rest[SCRATCH + 2], rest[SCRATCH + 3]
-    squared_sizes(b, n, size)
-    best, goes, stays = np.inf, 0, -1
-    last, place = -1.0, -1
-    for candidate in range(min(n, N_CANDIDATES)):
-        i = n - 1
-        if candidate > 0:
-            i = next_smallest(size, n, last, place)
-            last, place = size[i], i
-            if stays < 0 and candidate == 1:
-                goes = i
-        if merging:
-            compare(b.points, n, b.points[:, i], 0, distance)
-            merging_costs(b, n, i, size, distance, cost)
-        else:
-            absorbing_costs(b, n, i, size, cost)
-        for j in range(n):
-            if j != i and rest[LABEL, j] == rest[LABEL, i] and cost[j] < best:
-                best, goes, stays = cost[j], i, j
+    size, unlike, weights = rest[SCRATCH + 1], rest[SCRATCH + 2], np.empty(b.machines.shape[1])
+    weigh_machines(b, weights)
+    squared_sizes(b, n, weights, size)
+    candidates, partners = np.empty(N_CANDIDATES, dtype=np.int64), np.empty(N_PARTNERS, dtype=np.int64)
+    candidates[0] = n - 1
+    found = 1 + smallest(size, n, candidates[1:])
+    best, goes, stays = np.inf, candidates[1] if found > 1 else 0, -1
+    for i in candidates[:found]:
+        unlikeness(b, n, i, merging, unlike)
+        for j in partners[: smallest(unlike, n, partners if merging else partners[:1])]:
+            cost = merging_cost(b, i, j, size, weights) if merging else absorbing_cost(b, i, j, size)
+            if cost < best:
+                best, goes, stays = cost, i, j
     return goes, stays
 
 

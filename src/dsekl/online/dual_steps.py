@@ -27,10 +27,12 @@ from dsekl.compiled import njit
 from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
 from .buffer_points import add, dot, kernel_row, own_value, random_below
 from .callbacks import call_shrink, call_step
-from .maintenance import least_regret, trust
+from .pairs import least_regret, trust
 
 SMALL = 0.02
-"""Steps that move their own prediction by less are left out; margins are 1, and targets have spread 1."""
+"""Steps that move their own prediction by less are left out; margins are 1, and targets have spread 1.
+
+Where C, or a weight, lets no step move it by 1, it is this share of what it lets."""
 
 RATE = 0.02
 """Share of the new coefficients in their average: what the last fifty rows happened to say cancels out."""
@@ -91,7 +93,7 @@ def step_at(b: Any, n: int, j: int, a: Any) -> None:
         old = factor * coef[g, j]
         bound = a.C[m] * factor * mass[m, j]
         new = call_step(a.step, targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
-        if abs(new - old) * own > SMALL:
+        if abs(new - old) * own > SMALL * min(1.0, bound * own):
             change = (new - old) / factor
             coef[g, j] += change
             add(f[g], b.kernel[j], n, change)
@@ -211,8 +213,10 @@ def first_steps(b: Any, sums: Any, own: float, rows: Any, r: int, a: Any, start:
         m = g // b.outputs
         o = g - m * b.outputs
         f = b.machines[FACTOR, m] * sums[g] + rows.beside[r, o]
-        start[g] = call_step(a.step, rows.targets[r, o], 0.0, f, own, a.C[m] * rows.weights[r], a.shape)
-        enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
+        bound = a.C[m] * rows.weights[r]
+        start[g] = call_step(a.step, rows.targets[r, o], 0.0, f, own, bound, a.shape)
+        large = abs(start[g]) * own > SMALL * min(1.0, bound * own)
+        enters = enters or (large and trust(b, m) > LEAST_TRUST)
     return enters
 
 

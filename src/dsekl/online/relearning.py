@@ -12,6 +12,7 @@ from . import drift, weights
 from .buffer import FACTOR, REGRET
 from .callbacks import address_of
 from .early import EarlyRows
+from .rescaling import move_points
 
 if TYPE_CHECKING:
     from .learner import Learner
@@ -68,5 +69,5 @@ def relearn(learner: Learner, early: EarlyRows) -> bool:
     if times is None:
         return False
     learner.learned |= learner.gamma > 0
-    learner.move_points(np.asarray(learner.gamma * times ** (1.0 / kernel.gamma_power)))
+    move_points(learner, np.asarray(learner.gamma * times ** (1.0 / kernel.gamma_power)))
     return True

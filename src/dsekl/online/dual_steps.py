@@ -27,6 +27,7 @@ from dsekl.compiled import njit
 from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
 from .buffer_points import add, dot, kernel_row, own_value, random_below
 from .callbacks import call_shrink, call_step
+from .odds import wrong_class
 from .pairs import least_regret, trust
 
 SMALL = 0.02
@@ -69,6 +70,8 @@ class Ascent(NamedTuple):
     """The address of what happens over the budget."""
     tilt: float
     """Share of the loss that a prediction below its target has: 0.5, but for quantiles; 0 for classes."""
+    by_errors: bool
+    """Whether machines are weighed by their errors: where there are several classes."""
 
 
 class Rows(NamedTuple):
@@ -159,19 +162,22 @@ def combine(b: Any, lines: Any, out: Any) -> None:
 
 
 @part()
-def judge(b: Any, lines: Any, targets: Any, tilt: float) -> None:
-    """Count the losses of all predictions of a row: the distance from the margin for classes, else from the target."""
+def judge(b: Any, lines: Any, targets: Any, a: Any) -> None:
+    """Count the losses of all predictions of a row: errors of classes, else distances from margin or target."""
     machines = b.machines.shape[1]
     for place in range(2 * machines):
-        loss = 0.0
-        for o in range(b.outputs):
-            f, y = lines[place * b.outputs + o], targets[o]
-            if tilt == 0.0:
-                loss += 0.5 * max(0.0, 1.0 - max(-1.0, y * f))
-            else:
-                loss += 2.0 * (tilt * max(0.0, y - f) + (1.0 - tilt) * max(0.0, f - y))
+        f, loss = lines[place * b.outputs : (place + 1) * b.outputs], 0.0
+        if a.by_errors:
+            loss = 1.0 if wrong_class(f, targets) else 0.0
+        else:
+            for o in range(b.outputs):
+                y = targets[o]
+                if a.tilt == 0.0:
+                    loss += 0.5 * max(0.0, 1.0 - max(-1.0, y * f[o])) / b.outputs
+                else:
+                    loss += 2.0 * (a.tilt * max(0.0, y - f[o]) + (1.0 - a.tilt) * max(0.0, f[o] - y)) / b.outputs
         kind, m = REGRET + place // machines, place % machines
-        b.machines[kind, m] = RECENT * b.machines[kind, m] + loss / b.outputs
+        b.machines[kind, m] = RECENT * b.machines[kind, m] + loss
 
 
 @part()
@@ -235,7 +241,7 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
         combine(b, predicted, out[r])
         if rows.weights[r] == 0.0:
             continue
-        judge(b, predicted, rows.targets[r], a.tilt)
+        judge(b, predicted, rows.targets[r], a)
         age(b, n, keep, sums)
         if first_steps(b, sums, own, rows, r, a, start):
             enter(b, row, sums, start, rows, r, n_seen + r)

@@ -9,7 +9,7 @@ import numpy as np
 from dsekl.compiled import njit
 
 from .buffer import part
-from .odds import LOG_SLOPE, follow, uphill
+from .odds import LOG_SLOPE, follow, uphill, wrong_class
 from .stacking import FARTHEST, MOST_LOSS, TINY, stack_classes, stack_numbers
 
 PRIOR = 10.0
@@ -113,18 +113,6 @@ def regress(m: Any, e: int, x: Any, n: int, weight: float, targets: Any, f: Any)
         for j in range(n):
             P[i, j] = (P[i, j] - gain[i] * gain[j] / below) / keep
         P[i, i] = max(P[i, i], TINY)
-
-
-@part()
-def wrong_class(f: Any, targets: Any) -> Any:
-    """Tell whether the largest of f is another class than that of the targets."""
-    if targets.size == 1:
-        return f[0] * targets[0] <= 0.0
-    best = 0
-    for o in range(targets.size):
-        if f[o] > f[best]:
-            best = o
-    return targets[best] < 0.0
 
 
 @part()

@@ -17,9 +17,9 @@ from .rescaling import move_points
 if TYPE_CHECKING:
     from .learner import Learner
 
-LEARNED_AT = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
-"""Rows, since the first or since the stream changed, after which weights are learned; from then on whenever there are
-as many more as the last number says."""
+LEARNED_AT = (*(times << k for k in range(6, 14) for times in (2, 3)), 1 << 15)
+"""Rows, since the first or since the stream changed, after which weights are learned: 128, 192, 256, 384 and so on, so
+that the cost of a row falls; from then on whenever there are as many more as the last number says."""
 
 MOST_ROWS = 8192
 """Rows that are kept for that: the last ones, half as many at the least."""

@@ -58,9 +58,7 @@ class View:
     @staticmethod
     def of(n_whole: int, machine: LargeLearner) -> View:
         """Return a view with no rows behind those."""
-        settings = replace(
-            machine.settings, budget=PART, half_life=None, gamma=machine.gamma, maintenance="absorb", beyond_two=None
-        )  # fmt: skip
+        settings = replace(machine.settings, budget=PART, half_life=None, gamma=machine.gamma, maintenance="absorb")
         tail = Learner.start(settings, machine.n_features, machine.n_outputs, machine.seed)
         tail.stand_alone()
         tail.center, tail.gamma = machine.features.mean.copy(), machine.gamma

@@ -1,6 +1,6 @@
 """Streams: one pass over shuffled rows on a budget, river's bundled streams beside river's models, drift, and cost.
 
-DSEKL_DATA=... python benchmarks/streams.py [budgets|covertype|large|published|river|drift|cost ...] [--shuffles 5]
+DSEKL_DATA=... python benchmarks/streams.py [budgets|covertype|large|published|river|drift|cost|settings ...] [--shuffles 5]
 
 All settings are chosen by the progressive loss, or error, of the first rows of the training stream. Times are CPU
 seconds.
@@ -342,6 +342,84 @@ def cost(shuffles: int) -> None:
     show("Cost of a row of a stream", "cost", ["predict and learn", "CPU µs a row"], lines)
 
 
+def synthetic(rows: Any) -> Data:
+    """Return the rows of a generator of river as arrays."""
+    pairs = list(rows)
+    codes = np.unique([str(label) for _, label in pairs], return_inverse=True)[1]
+    return np.array([list(x.values()) for x, _ in pairs], dtype=float), codes
+
+
+def shuffled(name: str, seed: int, n: int = 5000) -> Data:
+    X, y = load(name)
+    order = np.random.default_rng(seed).permutation(len(X))[:n]
+    return X[order].astype(float), np.unique(y[order], return_inverse=True)[1]
+
+
+def changing(make: Callable[[int], Any], seed: int) -> Data:
+    both = synth.ConceptDriftStream(make(0), make(1), position=2500, width=50, seed=seed)
+    return synthetic(both.take(5000))
+
+
+OTHER_STREAMS: dict[str, Callable[[int], Data]] = {
+    "vowel": lambda seed: shuffled("vowel", seed),
+    "vehicle": lambda seed: shuffled("vehicle", seed),
+    "segment": lambda seed: shuffled("segment", seed),
+    "penbased": lambda seed: shuffled("penbased", seed),
+    "magic": lambda seed: shuffled("magic", seed),
+    "ring": lambda seed: shuffled("ring", seed),
+    "RandomRBF, 5 classes": lambda seed: synthetic(
+        synth.RandomRBF(seed_model=10 + seed, seed_sample=seed, n_classes=5, n_features=8, n_centroids=40).take(5000)
+    ),
+    "RandomRBFDrift, 8 classes": lambda seed: synthetic(
+        synth.RandomRBFDrift(
+            seed_model=20 + seed, seed_sample=seed, n_classes=8, n_features=10, n_centroids=60, change_speed=0.0005,
+            n_drift_centroids=20,
+        ).take(5000)
+    ),
+    "Waveform, noise": lambda seed: synthetic(synth.Waveform(seed=3 + seed, has_noise=True).take(5000)),
+    "LED, noise": lambda seed: synthetic(
+        synth.LED(seed=5 + seed, noise_percentage=0.15, irrelevant_features=True).take(5000)
+    ),
+    "Hyperplane": lambda seed: synthetic(
+        synth.Hyperplane(seed=7 + seed, n_features=10, noise_percentage=0.05, mag_change=0.002).take(5000)
+    ),
+    "Mixed, a change": lambda seed: changing(lambda k: synth.Mixed(seed=seed + k, classification_function=k), seed),
+    "Sine, a change": lambda seed: changing(
+        lambda k: synth.Sine(seed=seed + k, classification_function=1 + k, has_noise=True), seed
+    ),
+    "STAGGER, a change": lambda seed: changing(
+        lambda k: synth.STAGGER(seed=seed + k, classification_function=2 * k), seed
+    ),
+}  # fmt: skip
+"""Streams by whose progressive errors the defaults were chosen; no other table has them."""
+
+ASKED = [(loss, C) for loss in ("hinge", "squared_hinge") for C in ("auto", 1.0)] + [("logistic", 1.0)]
+
+
+def settings(shuffles: int) -> None:
+    """Progressive errors of losses and C, all else by default."""
+    lines = []
+    for name, rows_of in OTHER_STREAMS.items():
+        found = []
+        for loss, C in ASKED:
+            errors = []
+            for seed in range(shuffles):
+                X, y = rows_of(seed)
+                model = OnlineDSEKLClassifier(loss=loss, C=C, random_state=seed)
+                wrong = 0
+                for first in range(0, len(X), 50):
+                    part = slice(first, first + 50)
+                    wrong += np.count_nonzero(model.predict(X[part]) != y[part]) if first else 50
+                    model.partial_fit(X[part], y[part], classes=np.unique(y))
+                errors.append(100 * wrong / len(X))
+            found.append(mean_and_spread(errors))
+        lines.append([name, *found])
+        print("  ", *lines[-1], flush=True)
+    show(
+        "Settings on other streams", "settings", ["progressive error", *(f"{loss}, C={C}" for loss, C in ASKED)], lines
+    )
+
+
 PARTS = {
     "budgets": budgets,
     "covertype": covertype_small,
@@ -350,6 +428,7 @@ PARTS = {
     "river": river,
     "drift": drift,
     "cost": cost,
+    "settings": settings,
 }
 
 

@@ -1,6 +1,6 @@
 """Streams: one pass over shuffled rows on a budget, river's bundled streams beside river's models, drift, and cost.
 
-DSEKL_DATA=... python benchmarks/streams.py [budgets|covertype|large|published|river|drift|cost|settings ...] [--shuffles 5]
+DSEKL_DATA=... python benchmarks/streams.py [budgets|covertype|large|published|river|drift|cost|settings ...]
 
 All settings are chosen by the progressive loss, or error, of the first rows of the training stream. Times are CPU
 seconds.
@@ -78,7 +78,7 @@ def covertype(seed: int) -> tuple[Data, Data]:
     return (X[train].astype(float), y[train]), (X[test].astype(float), y[test])
 
 
-CANDIDATES = [dict(loss=loss, C=C) for loss in ("hinge", "logistic") for C in (0.3, 1.0, 3.0)]
+CANDIDATES = [dict(loss=loss, C=C) for loss in ("squared_hinge", "hinge", "logistic") for C in (0.1, 1.0, 3.0, "auto")]
 """Shuffled rows do not change, so that all of them have ``half_life=None``."""
 
 CHUNK = 500
@@ -396,7 +396,7 @@ OTHER_STREAMS: dict[str, Callable[[int], Data]] = {
 ASKED = [(loss, C) for loss in ("hinge", "squared_hinge") for C in ("auto", 1.0)] + [("logistic", 1.0)]
 
 
-def settings(shuffles: int) -> None:
+def losses_and_C(shuffles: int) -> None:
     """Progressive errors of losses and C, all else by default."""
     lines = []
     for name, rows_of in OTHER_STREAMS.items():
@@ -415,9 +415,8 @@ def settings(shuffles: int) -> None:
             found.append(mean_and_spread(errors))
         lines.append([name, *found])
         print("  ", *lines[-1], flush=True)
-    show(
-        "Settings on other streams", "settings", ["progressive error", *(f"{loss}, C={C}" for loss, C in ASKED)], lines
-    )
+    header = ["progressive error", *(f"{loss}, C={C}" for loss, C in ASKED)]
+    show("Settings on other streams", "settings", header, lines)
 
 
 PARTS = {
@@ -428,7 +427,7 @@ PARTS = {
     "river": river,
     "drift": drift,
     "cost": cost,
-    "settings": settings,
+    "settings": losses_and_C,
 }
 
 

@@ -72,7 +72,7 @@ def test_f_is_the_sum_over_support_vectors(name: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kernel", ["rbf", "matern32", "poly"])
 def test_what_is_known_of_a_point_stays_true_under_all_maintenance(way: str, kernel: str) -> None:
-    model = OnlineDSEKLClassifier(kernel, gamma=0.2, maintenance=way, budget=25, half_life=300.0, random_state=0)
+    model = OnlineDSEKLClassifier(kernel, gamma=0.2, C=1.0, maintenance=way, budget=25, half_life=300.0, random_state=0)
     learn(model, "classes", 0, 400)
     b, n = model.learner_.buffer, 25
     parts = b.parts
@@ -99,9 +99,8 @@ def test_forgetting_is_worth_it_after_a_change() -> None:
         model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=seed)
         model.partial_fit(X[:800], y[:800], classes=[0, 1])
         wrong[half_life] += np.mean(model.predict(X[800:]) != y[800:])
-    assert wrong[100.0] < 0.5 * wrong[None]
-    # Without forgetting, simple models beside the kernel machine follow a change too, on most seeds.
-    assert wrong["auto"] < 0.75 * wrong[None]
+    assert wrong[100.0] < 0.75 * wrong[None]
+    assert wrong["auto"] < 0.5 * wrong[None]
 
 
 def test_an_automatic_C_is_far_from_the_worse_one() -> None:

@@ -40,13 +40,13 @@ CHOSEN = (
 )
 
 WITH_SCORES_IN_SIGHT = (
-    "the simple models beside the kernel machine, their weights, the budget, the test for a change and the rows at which "
-    "weights of features are learned were chosen on other streams too, with these scores in sight"
+    "the simple models beside the kernel machine, their weights, the budget, the test for a change and when weights of "
+    "features are learned were chosen on other streams too, with these scores in sight"
 )
 
 NOTES = {
     "budgets": f'Rows of "least progressive error" saw no test row. {CHOSEN}; budget, number of points that step, and '
-    "how pairs are merged were chosen while test errors of ijcnn1 were known. ± is the standard deviation over shuffles.",
+    "how pairs are merged were chosen while test errors of ijcnn1 were known. ± is the deviation over the shuffles.",
     "covertype": f"{CHOSEN} and of this one's first training rows.",
     "river": f"One pass, one order. {CHOSEN}; {WITH_SCORES_IN_SIGHT}.",
     "drift": f"One pass, one order. {CHOSEN}; {WITH_SCORES_IN_SIGHT}.",

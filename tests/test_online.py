@@ -14,10 +14,11 @@ from sklearn.exceptions import NotFittedError
 
 import dsekl
 from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
+from dsekl.compiled import njit
 from dsekl.kernels import RBF, Polynomial
 from dsekl.losses import Hinge, Squared
-from dsekl.online import Learner, Settings, stream_file
-from dsekl.online.buffer import FACTOR
+from dsekl.online import Learner, Settings, pairs, stream_file
+from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
 from dsekl.online.large import BATCH, LargeLearner
 from dsekl.online.maintenance import WAYS
@@ -364,3 +365,36 @@ def test_ctrl_c_comes_between_rows(name: str, monkeypatch: pytest.MonkeyPatch) -
     same = learn(KINDS[name][0](budget=20, random_state=0), name, 0, model.n_seen_)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
     np.testing.assert_array_equal(model.dual_coef_, same.dual_coef_)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_a_small_C_lets_rows_in(loss: str) -> None:
+    model = OnlineDSEKLClassifier(loss=loss, C=0.005, budget=50, random_state=0)
+    model.partial_fit(X[:500], X[:500, 0] * X[:500, 1] > 0, classes=[False, True])
+    assert len(model.support_vectors_) == 50
+
+
+@njit()
+def cheapest(b: Any, n: int) -> Any:
+    return pairs.cheapest_pair(b, n, True)
+
+
+def test_a_pair_to_merge_is_the_cheapest_of_those_most_alike() -> None:
+    """Of the candidates, those with the smallest coefficients and the last row, all pairs of one label are gone through."""
+    model = OnlineDSEKLClassifier(gamma=0.2, C=1.0, half_life=None, budget=30, random_state=0)
+    learn(model, "classes", 0, 400)
+    b, n = model.learner_.buffer, 30
+    parts, K = b.parts, b.kernel[:30, :30]
+    size = np.square(parts.coef[:, :n]).sum(axis=0)
+    labels = parts.rest[LABEL, :n]
+    candidates = {n - 1, *np.argsort(size, kind="stable")[: pairs.N_CANDIDATES - 1].tolist()}
+    costs = {}
+    for i, j in product(candidates, range(n)):
+        if i == j or labels[i] != labels[j]:
+            continue
+        h = np.sqrt(size[i]) / (np.sqrt(size[i]) + np.sqrt(size[j]) + pairs.TINY)
+        near, far = K[i, j] ** ((1 - h) ** 2), K[i, j] ** (h * h)
+        merged = near * parts.coef[:, i] + far * parts.coef[:, j]
+        costs[i, j] = size[i] + size[j] + 2 * K[i, j] * (parts.coef[:, i] @ parts.coef[:, j]) - merged @ merged
+    goes, stays = cheapest(b, n)
+    assert costs[goes, stays] == pytest.approx(min(costs.values()), rel=1e-9)

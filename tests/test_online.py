@@ -16,7 +16,7 @@ import dsekl
 from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
 from dsekl.compiled import njit
 from dsekl.kernels import RBF, Polynomial
-from dsekl.losses import Hinge, Squared
+from dsekl.losses import Hinge, Squared, SquaredHinge
 from dsekl.online import Learner, Settings, pairs, stream_file
 from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
@@ -380,7 +380,7 @@ def cheapest(b: Any, n: int) -> Any:
 
 
 def test_a_pair_to_merge_is_the_cheapest_of_those_most_alike() -> None:
-    """Of the candidates, those with the smallest coefficients and the last row, all pairs of one label are gone through."""
+    """All pairs of one label are gone through, for the points with the smallest coefficients and the last row."""
     model = OnlineDSEKLClassifier(gamma=0.2, C=1.0, half_life=None, budget=30, random_state=0)
     learn(model, "classes", 0, 400)
     b, n = model.learner_.buffer, 30
@@ -398,3 +398,20 @@ def test_a_pair_to_merge_is_the_cheapest_of_those_most_alike() -> None:
         costs[i, j] = size[i] + size[j] + 2 * K[i, j] * (parts.coef[:, i] @ parts.coef[:, j]) - merged @ merged
     goes, stays = cheapest(b, n)
     assert costs[goes, stays] == pytest.approx(min(costs.values()), rel=1e-9)
+
+
+def test_the_automatic_loss_is_that_of_the_classes_so_far(tmp_path: Path) -> None:
+    """Hinges of one class against the rest tell nothing where no class has most of the rows."""
+    values = dict(kernel="rbf", loss="auto", gamma="auto", C="auto", budget=30, maintenance="merge", half_life=None,
+                  n_cols=8, classes=True)  # fmt: skip
+    machine = DictMachine(stream_file.settings_of(values), 0)
+    rows = [{"a": a, "b": b} for a, b in X[:300, :2].tolist()]
+    for place, row in enumerate(rows):
+        machine.learn(row, f"{int(row['a'] > 0) if place < 150 else place % 3}")
+        assert isinstance(machine.learner.settings.loss, Hinge if len(machine.codes) < 3 else SquaredHinge)
+    stream_file.write(tmp_path / "m", machine, values, {})
+    again = stream_file.read(tmp_path / "m")[0]
+    for one in (machine, again):
+        for row in rows[:20]:
+            one.learn(row, "0")
+    np.testing.assert_array_equal(machine.evaluate(rows), again.evaluate(rows))

@@ -20,7 +20,7 @@ from .progressive import Scores, count_of
 from .streams import naming
 
 LOSSES = {
-    "classification": ("squared_hinge", "hinge", "logistic", "squared"),
+    "classification": ("auto", "hinge", "squared_hinge", "logistic", "squared"),
     "regression": o.LOSSES["regression"],
 }
 """Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""

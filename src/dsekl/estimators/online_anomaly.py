@@ -63,8 +63,8 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
 
     _task = "classification"
 
-    def _resolved_loss(self) -> Loss:
-        return losses.Hinge()
+    def _resolved_losses(self) -> tuple[Loss, Loss | None]:
+        return losses.Hinge(), None
 
     def _settings(self) -> Settings:
         if self.budget > MOST_BUDGET:

@@ -65,6 +65,7 @@ def add_output(learner: Learner | LargeLearner) -> None:
         _add_output_large(learner, places, signs)
     else:
         _add_output_small(learner, outputs, places, signs)
+        learner.choose_loss()
 
 
 def _add_output_large(learner: LargeLearner, places: list[int], signs: list[float]) -> None:

@@ -71,6 +71,7 @@ class Learner:
     @staticmethod
     def start(settings: Settings, n_features: int, n_outputs: int, seed: int, mixes: bool = True) -> Learner:
         """Return a machine that has seen nothing; ``mixes`` tells whether simple models stand beside it."""
+        settings = settings.for_outputs(n_outputs)
         machines = len(settings.machines)
         learner = Learner(
             settings, seed, Buffer.empty(n_features, n_outputs, machines, settings.budget, seed),
@@ -130,6 +131,11 @@ class Learner:
     @property
     def _scales(self) -> Scales:
         return Scales(self.center, self.column_scale, self.intercept, self.unit)
+
+    def choose_loss(self) -> None:
+        """Have the loss of as many classes as there are now."""
+        self.settings = self.settings.for_outputs(self.n_outputs)
+        vars(self).pop("_prepare", None)
 
     def forget_scale(self) -> None:
         """Have the scale of points computed anew, since gamma has changed."""

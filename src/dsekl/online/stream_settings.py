@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dsekl import losses
 from dsekl.compiled import FunctionPointer, pointer, profile_signature
 from dsekl.kernels import RBF, VectorKernel
 from dsekl.losses import Loss, Quantile
@@ -52,6 +53,8 @@ class Settings:
     n_cols: int = 32
     classes: bool = True
     supervised: bool = True
+    beyond_two: Loss | None = None
+    """The loss from three classes on, where it is another one."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.C, str) and not 1.0 / LARGEST_C <= self.C <= LARGEST_C:
@@ -61,6 +64,12 @@ class Settings:
                 f"maintenance={self.maintenance!r} is for budgets up to {MOST_BUDGET:,}; with budget={self.budget} "
                 "points are absorbed: set maintenance='absorb'"
             )
+
+    def for_outputs(self, n_outputs: int) -> Settings:
+        """Return the settings with the loss of so many outputs: one for two classes, one for each of more."""
+        if self.beyond_two is None or n_outputs < 3:
+            return self
+        return replace(self, loss=self.beyond_two, beyond_two=None)
 
     @property
     def machines(self) -> tuple[tuple[float, float], ...]:
@@ -107,3 +116,14 @@ class Settings:
             tilt,
             self.classes and self.supervised,
         )
+
+
+def stream_losses(loss: str | Loss, task: str) -> tuple[Loss, Loss | None]:
+    """Return the loss that a name or object stands for, and that from three classes on, where it is another one.
+
+    "auto": hinges of one class against the rest say the same of all classes where none is likelier than the others
+    together; squared ones do not.
+    """
+    if task == "classification" and isinstance(loss, str) and loss == "auto":
+        return losses.resolve("hinge", task), losses.resolve("squared_hinge", task)
+    return losses.resolve(loss, task), None

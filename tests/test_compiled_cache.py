@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dsekl.compiled import ingredients
-from dsekl.online import dual_steps, mixture_steps, odds, row_steps
+from dsekl.online import callbacks, dual_steps, mixture_steps, odds, row_steps
 
 MODULES = {
     "numbers_of": "SHARE = 0.25\nFAR = (1, 2)\n",
@@ -76,6 +76,12 @@ def test_the_step_of_a_row_knows_the_constants_of_all_files(
     assert ingredients(dual_steps.sweep.py_func) == apart
     monkeypatch.undo()
     assert ingredients(row_steps.take.py_func) == before
+
+
+def test_the_step_of_a_row_knows_how_functions_are_called_by_their_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ingredients(row_steps.take.py_func)
+    monkeypatch.setattr(callbacks, "_calling", 0.123)
+    assert ingredients(row_steps.take.py_func) != before
 
 
 INGREDIENTS = """

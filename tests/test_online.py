@@ -14,10 +14,11 @@ from sklearn.exceptions import NotFittedError
 
 import dsekl
 from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
+from dsekl.compiled import njit
 from dsekl.kernels import RBF, Polynomial
-from dsekl.losses import Hinge, Squared
-from dsekl.online import Learner, Settings, stream_file
-from dsekl.online.buffer import FACTOR
+from dsekl.losses import Hinge, Squared, SquaredHinge
+from dsekl.online import Learner, Settings, pairs, stream_file
+from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
 from dsekl.online.large import BATCH, LargeLearner
 from dsekl.online.maintenance import WAYS
@@ -72,7 +73,7 @@ def test_f_is_the_sum_over_support_vectors(name: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kernel", ["rbf", "matern32", "poly"])
 def test_what_is_known_of_a_point_stays_true_under_all_maintenance(way: str, kernel: str) -> None:
-    model = OnlineDSEKLClassifier(kernel, gamma=0.2, maintenance=way, budget=25, half_life=300.0, random_state=0)
+    model = OnlineDSEKLClassifier(kernel, gamma=0.2, C=1.0, maintenance=way, budget=25, half_life=300.0, random_state=0)
     learn(model, "classes", 0, 400)
     b, n = model.learner_.buffer, 25
     parts = b.parts
@@ -99,9 +100,8 @@ def test_forgetting_is_worth_it_after_a_change() -> None:
         model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=seed)
         model.partial_fit(X[:800], y[:800], classes=[0, 1])
         wrong[half_life] += np.mean(model.predict(X[800:]) != y[800:])
-    assert wrong[100.0] < 0.5 * wrong[None]
-    # Without forgetting, simple models beside the kernel machine follow a change too, on most seeds.
-    assert wrong["auto"] < 0.75 * wrong[None]
+    assert wrong[100.0] < 0.75 * wrong[None]
+    assert wrong["auto"] < 0.5 * wrong[None]
 
 
 def test_an_automatic_C_is_far_from_the_worse_one() -> None:
@@ -365,3 +365,53 @@ def test_ctrl_c_comes_between_rows(name: str, monkeypatch: pytest.MonkeyPatch) -
     same = learn(KINDS[name][0](budget=20, random_state=0), name, 0, model.n_seen_)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
     np.testing.assert_array_equal(model.dual_coef_, same.dual_coef_)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_a_small_C_lets_rows_in(loss: str) -> None:
+    model = OnlineDSEKLClassifier(loss=loss, C=0.005, budget=50, random_state=0)
+    model.partial_fit(X[:500], X[:500, 0] * X[:500, 1] > 0, classes=[False, True])
+    assert len(model.support_vectors_) == 50
+
+
+@njit()
+def cheapest(b: Any, n: int) -> Any:
+    return pairs.cheapest_pair(b, n, True)
+
+
+def test_a_pair_to_merge_is_the_cheapest_of_those_most_alike() -> None:
+    """All pairs of one label are gone through, for the points with the smallest coefficients and the last row."""
+    model = OnlineDSEKLClassifier(gamma=0.2, C=1.0, half_life=None, budget=30, random_state=0)
+    learn(model, "classes", 0, 400)
+    b, n = model.learner_.buffer, 30
+    parts, K = b.parts, b.kernel[:30, :30]
+    size = np.square(parts.coef[:, :n]).sum(axis=0)
+    labels = parts.rest[LABEL, :n]
+    candidates = {n - 1, *np.argsort(size, kind="stable")[: pairs.N_CANDIDATES - 1].tolist()}
+    costs = {}
+    for i, j in product(candidates, range(n)):
+        if i == j or labels[i] != labels[j]:
+            continue
+        h = np.sqrt(size[i]) / (np.sqrt(size[i]) + np.sqrt(size[j]) + pairs.TINY)
+        near, far = K[i, j] ** ((1 - h) ** 2), K[i, j] ** (h * h)
+        merged = near * parts.coef[:, i] + far * parts.coef[:, j]
+        costs[i, j] = size[i] + size[j] + 2 * K[i, j] * (parts.coef[:, i] @ parts.coef[:, j]) - merged @ merged
+    goes, stays = cheapest(b, n)
+    assert costs[goes, stays] == pytest.approx(min(costs.values()), rel=1e-9)
+
+
+def test_the_automatic_loss_is_that_of_the_classes_so_far(tmp_path: Path) -> None:
+    """Hinges of one class against the rest tell nothing where no class has most of the rows."""
+    values = dict(kernel="rbf", loss="auto", gamma="auto", C="auto", budget=30, maintenance="merge", half_life=None,
+                  n_cols=8, classes=True)  # fmt: skip
+    machine = DictMachine(stream_file.settings_of(values), 0)
+    rows = [{"a": a, "b": b} for a, b in X[:300, :2].tolist()]
+    for place, row in enumerate(rows):
+        machine.learn(row, f"{int(row['a'] > 0) if place < 150 else place % 3}")
+        assert isinstance(machine.learner.settings.loss, Hinge if len(machine.codes) < 3 else SquaredHinge)
+    stream_file.write(tmp_path / "m", machine, values, {})
+    again = stream_file.read(tmp_path / "m")[0]
+    for one in (machine, again):
+        for row in rows[:20]:
+            one.learn(row, "0")
+    np.testing.assert_array_equal(machine.evaluate(rows), again.evaluate(rows))

@@ -143,16 +143,17 @@ def test_numbers_to_predict_need_a_task(tmp_path: Path) -> None:
 
 
 def test_the_choices_of_the_command_are_those_of_the_library() -> None:
-    from dsekl import kernels, losses
+    from dsekl import kernels
     from dsekl.cli import stream
     from dsekl.online.maintenance import WAYS
+    from dsekl.online.stream_settings import stream_losses
 
     assert set(stream.WAYS) == set(WAYS)
     for name in stream.KERNELS:
         assert isinstance(kernels.resolve(name), kernels.VectorKernel)
     for task, names in stream_run.LOSSES.items():
         for name in names:
-            losses.resolve(name, task)
+            stream_losses(name, task)
     defaults = {name: option.default for name, option in inspect.signature(stream.stream).parameters.items()}
     assert {name: defaults[name] for name in stream_run.DEFAULTS} == stream_run.DEFAULTS
 

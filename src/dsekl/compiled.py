@@ -30,6 +30,7 @@ from numba import float32, float64, intp, types, void
 from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 from numba.core.types import WrapperAddressProtocol
 from numba.extending import typeof_impl
 
@@ -95,6 +96,8 @@ def _tell(thing: Any, told: list[str], known: set[int]) -> None:
     if isinstance(thing, Dispatcher):
         told += [f"{name} {_told(value)}" for name, value in sorted(thing.targetoptions.items())]
         thing = thing.py_func
+    if isinstance(thing, _Intrinsic):
+        thing = thing._defn
     if isinstance(thing, tuple):
         for part in thing:
             _tell(part, told, known)

@@ -35,7 +35,7 @@ StreamC = Annotated[
                                rich_help_panel=o.MODEL),
 ]  # fmt: skip
 StreamLoss = Annotated[
-    str | None, typer.Option("--loss", help="As in fit. Default: hinge, or squared.", rich_help_panel=o.MODEL)
+    str | None, typer.Option("--loss", help="As in fit. Default: auto, or squared.", rich_help_panel=o.MODEL)
 ]
 NCols = Annotated[int, typer.Option(min=0, max=4096, help="Random points that take a step with each row.",
                                     rich_help_panel=o.RUN)]  # fmt: skip

@@ -19,7 +19,10 @@ from .prediction_log import PredictionLog
 from .progressive import Scores, count_of
 from .streams import naming
 
-LOSSES = {"classification": ("hinge", "squared_hinge", "logistic", "squared"), "regression": o.LOSSES["regression"]}
+LOSSES = {
+    "classification": ("auto", "hinge", "squared_hinge", "logistic", "squared"),
+    "regression": o.LOSSES["regression"],
+}
 """Written here as well as in the library, so that ``--help`` need not import it; a test compares them."""
 
 DEFAULT_C: dict[str, float | str] = {"classification": "auto", "regression": 10.0}

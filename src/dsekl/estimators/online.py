@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dsekl import kernels, losses
+from dsekl import kernels
 from dsekl.kernels import Pairwise, VectorKernel
 from dsekl.losses import Loss
 from dsekl.models.compaction import compact
@@ -24,7 +24,7 @@ from dsekl.online import Learner, Settings
 from dsekl.online.large import LargeLearner
 from dsekl.online.maintenance import WAYS
 from dsekl.online.restricted import restricted
-from dsekl.online.stream_settings import MOST_BUDGET, MOST_COLS
+from dsekl.online.stream_settings import MOST_BUDGET, MOST_COLS, stream_losses
 from dsekl.rows import ArrayRows
 from dsekl.runs import HeldInterrupts
 from dsekl.runs.role import Role
@@ -43,8 +43,8 @@ ROWS_AT_ONCE = 4096
 PARAMETERS: dict[str, Parameter] = {
     "kernel": Parameter("rbf", Role.TERMS, ANYTHING),
     "gamma": Parameter("auto", Role.TERMS, ANYTHING),
-    "loss": Parameter("hinge", Role.PROBLEM, ANYTHING),
-    "C": Parameter(1.0, Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]),
+    "loss": Parameter("auto", Role.PROBLEM, ANYTHING),
+    "C": Parameter("auto", Role.PROBLEM, [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]),
     "budget": Parameter(500, Role.TERMS, [COUNT]),
     "maintenance": Parameter("merge", Role.COURSE, [StrOptions(set(WAYS))]),
     "half_life": Parameter("auto", Role.COURSE, [Interval(Real, 1, None, closed="left"), StrOptions({"auto"}), None]),
@@ -68,13 +68,14 @@ class OnlineEstimator(BaseEstimator):
 
     def _settings(self) -> Settings:
         kernel, C = self._resolved_kernel(), self.C if isinstance(self.C, str) else float(self.C)
+        loss, beyond_two = self._resolved_losses()
         return Settings(
-            kernel, self._resolved_loss(), self._checked_gamma(), C, int(self.budget), self.maintenance,
-            self.half_life, int(self.n_cols), self._task == "classification",
+            kernel, loss, self._checked_gamma(), C, int(self.budget), self.maintenance,
+            self.half_life, int(self.n_cols), self._task == "classification", beyond_two=beyond_two,
         )  # fmt: skip
 
-    def _resolved_loss(self) -> Loss:
-        return losses.resolve(self.loss, self._task)
+    def _resolved_losses(self) -> tuple[Loss, Loss | None]:
+        return stream_losses(self.loss, self._task)
 
     def _resolved_kernel(self) -> VectorKernel:
         kernel = kernels.resolve(self.kernel)

@@ -19,13 +19,15 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .docstrings import with_parameters_of
-from .online import Floats, OnlineEstimator, parameters
+from .online import PARAMETERS, Floats, OnlineEstimator, parameters
 from .online_classifier import OnlineDSEKLClassifier
 from .parameters import Parameter, with_parameters
 
 CONTAMINATION = Parameter(0.05, Role.PROBLEM, [Interval(Real, 0, 0.5, closed="right")])
 
-OWN = {name: parameter for name, parameter in parameters().items() if name != "loss"}
+C = Parameter(1.0, Role.PROBLEM, PARAMETERS["C"].allowed)
+
+OWN = {name: parameter for name, parameter in parameters(C=C).items() if name != "loss"}
 
 
 @with_parameters_of(OnlineDSEKLClassifier)
@@ -38,6 +40,8 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
 
     Parameters
     ----------
+    C : float or "auto", default=1.0
+        Weight of the loss of a row against the regularisation.
     contamination : float, default=0.05
         Share of the rows that ``predict`` calls outliers: the offset follows this quantile of f, row by row.
 
@@ -59,8 +63,8 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
 
     _task = "classification"
 
-    def _resolved_loss(self) -> Loss:
-        return losses.Hinge()
+    def _resolved_losses(self) -> tuple[Loss, Loss | None]:
+        return losses.Hinge(), None
 
     def _settings(self) -> Settings:
         if self.budget > MOST_BUDGET:

@@ -34,12 +34,13 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
     gamma : "auto", "scale", float or array of shape (n_features,), default="auto"
         The kernel's width, as in ``DSEKLClassifier``. "auto" takes each column in units of its own spread so far, and
         learns a weight for each column from the last rows since the stream changed, after 128 of them, 192, 256, 384
-        and so on, up to 4,096, then whenever there are as many more (kernels of squared distances). "scale" is
+        and so on, up to 32,768, then whenever there are as many more (kernels of squared distances). "scale" is
         scikit-learn's rule on the rows so far. No scaler is needed with "auto".
-    loss : {"hinge", "squared_hinge", "logistic", "squared"} or loss object, default="hinge"
-        Every one of them gives ``predict_proba``.
-    C : float or "auto", default=1.0
-        Weight of the loss of a row against the regularisation. "auto" lets machines with 0.2, 1 and 10 share points and
+    loss : {"auto", "hinge", "squared_hinge", "logistic", "squared"} or loss object, default="auto"
+        "auto" is "hinge" for two classes, and "squared_hinge" for more up to a budget of 4,096. Every one of them
+        gives ``predict_proba``.
+    C : "auto" or float, default="auto"
+        Weight of the loss of a row against the regularisation. "auto" lets machines with 0.1, 1 and 10 share points and
         kernel values, and weights them by their recent losses; beyond a budget of 4,096 it is 1.
     budget : int, default=500
         Points that are kept. Up to 4,096, the kernel values of all pairs are held: 8 ``budget**2`` bytes. Beyond, rows

@@ -81,7 +81,7 @@ class OnlineSupervised(OnlineEstimator, ABC):
         self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Floats, NDArray[Any], Floats]:
         """Return rows, values and weights; the first rows decide on the columns."""
-        self._resolved_loss()
+        self._resolved_losses()
         rows = self._rows(X, reset=not self._begun)
         values = self._values(y)
         check_consistent_length(rows, values)

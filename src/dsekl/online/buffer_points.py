@@ -13,6 +13,7 @@ import numpy as np
 from dsekl.kernels import Pairwise
 
 from .buffer import RANDOM, SIZE, part, split
+from .callbacks import call_profile
 
 PAIRWISE = {Pairwise.SQUARED_DISTANCE: 0, Pairwise.DOT: 1, Pairwise.MANHATTAN: 2, Pairwise.CHI_SQUARED: 3}
 """What compiled code calls that which a kernel compares."""
@@ -80,21 +81,21 @@ def compare(points: Any, n: int, x: Any, pairwise: int, out: Any) -> None:
 
 
 @part()
-def kernel_row(points: Any, n: int, x: Any, pairwise: int, profile: Any, params: Any, out: Any) -> None:
+def kernel_row(points: Any, n: int, x: Any, pairwise: int, profile: int, params: Any, out: Any) -> None:
     """Put the kernel values of a point ``x`` with the first ``n`` points into ``out``."""
     if n > 0:
         compare(points, n, x, pairwise, out)
-        profile(out[:n].reshape(1, n), params)
+        call_profile(profile, out[:n].reshape(1, n), params)
 
 
 @part()
-def own_value(x: Any, pairwise: int, profile: Any, params: Any) -> Any:
+def own_value(x: Any, pairwise: int, profile: int, params: Any) -> Any:
     """Return the kernel value of a point with itself."""
     value = np.zeros((1, 1))
     if pairwise == 1:
         for k in range(x.size):
             value[0, 0] += x[k] * x[k]
-    profile(value, params)
+    call_profile(profile, value, params)
     return value[0, 0]
 
 

@@ -20,20 +20,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64
 from numpy.typing import NDArray
 
-from dsekl.compiled import FunctionPointer, njit
+from dsekl.compiled import njit
 
 from .buffer import ARRIVAL, FACTOR, LABEL, REGRET, SCRATCH, SIZE, Floats, part, split
 from .buffer_points import add, dot, kernel_row, own_value, random_below
-from .maintenance import least_regret, trust
-
-STEP = float64(float64, float64, float64, float64, float64, float64)
-"""``dual_step`` of a loss."""
+from .callbacks import call_shrink, call_step
+from .odds import wrong_class
+from .pairs import least_regret, trust
 
 SMALL = 0.02
-"""Steps that move their own prediction by less are left out; margins are 1, and targets have spread 1."""
+"""Steps that move their own prediction by less are left out; margins are 1, and targets have spread 1.
+
+Where C, or a weight, lets no step move it by 1, it is this share of what it lets."""
 
 RATE = 0.02
 """Share of the new coefficients in their average: what the last fifty rows happened to say cancels out."""
@@ -52,21 +52,26 @@ class Compared(NamedTuple):
     """What compares two points, for compiled code."""
 
     pairwise: int
-    profile: FunctionPointer
+    profile: int
+    """The address of the kernel's profile."""
     params: Floats
 
 
 class Ascent(NamedTuple):
     """What decides on the steps, for compiled code."""
 
-    step: FunctionPointer
+    step: int
+    """The address of the loss's ``dual_step``."""
     shape: float
     C: Floats
     """Of each machine."""
     n_cols: int
-    shrink: FunctionPointer
+    shrink: int
+    """The address of what happens over the budget."""
     tilt: float
     """Share of the loss that a prediction below its target has: 0.5, but for quantiles; 0 for classes."""
+    by_errors: bool
+    """Whether machines are weighed by their errors: where there are several classes."""
 
 
 class Rows(NamedTuple):
@@ -90,16 +95,19 @@ def step_at(b: Any, n: int, j: int, a: Any) -> None:
         factor, own = b.machines[FACTOR, m], b.kernel[j, j]
         old = factor * coef[g, j]
         bound = a.C[m] * factor * mass[m, j]
-        new = a.step(targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
-        if abs(new - old) * own > SMALL:
+        new = call_step(a.step, targets[o, j], old, factor * f[g, j] + beside[o, j], own, bound, a.shape)
+        if abs(new - old) * own > SMALL * min(1.0, bound * own):
             change = (new - old) / factor
             coef[g, j] += change
             add(f[g], b.kernel[j], n, change)
 
 
 @part()
-def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None:
-    """Put row r into the buffer, with coefficients ``start``; ``row`` has its kernel values, its own the last."""
+def enter(b: Any, row: Any, sums: Any, start: Any, rows: Any, r: int, arrival: int) -> None:
+    """Put row r into the buffer, with coefficients ``start``; ``row`` has its kernel values, its own the last.
+
+    ``sums`` are those over the points, as they are stored.
+    """
     coef, f, average, targets, mass, rest, beside = split(b)
     n = np.int64(b.counts[SIZE])
     for k in range(b.points.shape[0]):
@@ -111,7 +119,7 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
         stored = start[g] / b.machines[FACTOR, g // b.outputs]
         coef[g, n] = stored
         average[g, n] = 0.0
-        f[g, n] = dot(coef[g], row, n)
+        f[g, n] = sums[g]
         add(f[g], row, n + 1, stored)
     for o in range(b.outputs):
         targets[o, n] = rows.targets[r, o]
@@ -124,13 +132,17 @@ def enter(b: Any, row: Any, start: Any, rows: Any, r: int, arrival: int) -> None
 
 
 @part()
-def predict(b: Any, n: int, row: Any, beside: Any, lines: Any) -> None:
-    """Put what each machine predicts into ``lines``, and behind that what their averages do."""
+def predict(b: Any, n: int, row: Any, beside: Any, sums: Any, lines: Any) -> None:
+    """Put what each machine predicts into ``lines``, and behind that what their averages do.
+
+    ``sums`` become those over the points with the coefficients as they are stored.
+    """
     coef, _, average, _, _, _, _ = split(b)
     for g in range(coef.shape[0]):
         factor = b.machines[FACTOR, g // b.outputs]
         own = beside[g % b.outputs]
-        lines[g] = factor * dot(coef[g], row, n) + own
+        sums[g] = dot(coef[g], row, n)
+        lines[g] = factor * sums[g] + own
         lines[coef.shape[0] + g] = factor * dot(average[g], row, n) + own
 
 
@@ -150,24 +162,27 @@ def combine(b: Any, lines: Any, out: Any) -> None:
 
 
 @part()
-def judge(b: Any, lines: Any, targets: Any, tilt: float) -> None:
-    """Count the losses of all predictions of a row: the distance from the margin for classes, else from the target."""
+def judge(b: Any, lines: Any, targets: Any, a: Any) -> None:
+    """Count the losses of all predictions of a row: errors of classes, else distances from margin or target."""
     machines = b.machines.shape[1]
     for place in range(2 * machines):
-        loss = 0.0
-        for o in range(b.outputs):
-            f, y = lines[place * b.outputs + o], targets[o]
-            if tilt == 0.0:
-                loss += 0.5 * max(0.0, 1.0 - max(-1.0, y * f))
-            else:
-                loss += 2.0 * (tilt * max(0.0, y - f) + (1.0 - tilt) * max(0.0, f - y))
+        f, loss = lines[place * b.outputs : (place + 1) * b.outputs], 0.0
+        if a.by_errors:
+            loss = 1.0 if wrong_class(f, targets) else 0.0
+        else:
+            for o in range(b.outputs):
+                y = targets[o]
+                if a.tilt == 0.0:
+                    loss += 0.5 * max(0.0, 1.0 - max(-1.0, y * f[o])) / b.outputs
+                else:
+                    loss += 2.0 * (a.tilt * max(0.0, y - f[o]) + (1.0 - a.tilt) * max(0.0, f[o] - y)) / b.outputs
         kind, m = REGRET + place // machines, place % machines
-        b.machines[kind, m] = RECENT * b.machines[kind, m] + loss / b.outputs
+        b.machines[kind, m] = RECENT * b.machines[kind, m] + loss
 
 
 @part()
-def age(b: Any, n: int, keep: Any) -> None:
-    """Let each machine forget a little."""
+def age(b: Any, n: int, keep: Any, sums: Any) -> None:
+    """Let each machine forget a little; ``sums`` over the points are of coefficients as they are stored."""
     mass = split(b)[4]
     for m in range(b.machines.shape[1]):
         b.machines[FACTOR, m] *= keep[m]
@@ -177,6 +192,7 @@ def age(b: Any, n: int, keep: Any) -> None:
                 mass[m, j] *= factor
             each = b.outputs * b.machines.shape[1]
             for o in range(b.outputs):
+                sums[m * b.outputs + o] *= factor
                 for kind in range(3):  # coef, f and average
                     line = b.lines[kind * each + m * b.outputs + o]
                     for j in range(n):
@@ -193,18 +209,20 @@ def refresh(b: Any, n: int, j: int) -> None:
 
 
 @part()
-def first_steps(b: Any, n: int, row: Any, own: float, rows: Any, r: int, a: Any, start: Any) -> Any:
+def first_steps(b: Any, sums: Any, own: float, rows: Any, r: int, a: Any, start: Any) -> Any:
     """Put the coefficients with which row r would enter into ``start``; tell whether it is to enter.
 
     A machine that is hardly trusted does not let rows in: what it would forget soon pushes out what others keep.
     """
-    coef, enters = split(b)[0], False
-    for g in range(coef.shape[0]):
+    enters = False
+    for g in range(sums.size):
         m = g // b.outputs
         o = g - m * b.outputs
-        f = b.machines[FACTOR, m] * dot(coef[g], row, n) + rows.beside[r, o]
-        start[g] = a.step(rows.targets[r, o], 0.0, f, own, a.C[m] * rows.weights[r], a.shape)
-        enters = enters or (abs(start[g]) * own > SMALL and trust(b, m) > LEAST_TRUST)
+        f = b.machines[FACTOR, m] * sums[g] + rows.beside[r, o]
+        bound = a.C[m] * rows.weights[r]
+        start[g] = call_step(a.step, rows.targets[r, o], 0.0, f, own, bound, a.shape)
+        large = abs(start[g]) * own > SMALL * min(1.0, bound * own)
+        enters = enters or (large and trust(b, m) > LEAST_TRUST)
     return enters
 
 
@@ -213,27 +231,27 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
     """Learn from rows in order; ``out`` (n, n_outputs) is what each was predicted to be before."""
     coef, _, average, _, _, rest, _ = split(b)
     row = rest[SCRATCH]
-    predicted, start = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0])
+    predicted, start, sums = np.empty(2 * coef.shape[0]), np.empty(coef.shape[0]), np.empty(coef.shape[0])
     for r in range(rows.points.shape[0]):
         n = np.int64(b.counts[SIZE])
         kernel_row(b.points, n, rows.points[r], compared.pairwise, compared.profile, compared.params, row)
         own = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
         row[n] = own
-        predict(b, n, row, rows.beside[r], predicted)
+        predict(b, n, row, rows.beside[r], sums, predicted)
         combine(b, predicted, out[r])
         if rows.weights[r] == 0.0:
             continue
-        judge(b, predicted, rows.targets[r], a.tilt)
-        age(b, n, keep)
-        if first_steps(b, n, row, own, rows, r, a, start):
-            enter(b, row, start, rows, r, n_seen + r)
+        judge(b, predicted, rows.targets[r], a)
+        age(b, n, keep, sums)
+        if first_steps(b, sums, own, rows, r, a, start):
+            enter(b, row, sums, start, rows, r, n_seen + r)
             n += 1
         if n > 0:
             for _ in range(a.n_cols):
                 step_at(b, n, random_below(b.counts, n), a)
             refresh(b, n, random_below(b.counts, n))
         if n == b.kernel.shape[0]:
-            a.shrink(b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
+            call_shrink(a.shrink, b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
             n -= 1
         rate = max(RATE, 1.0 / (1.0 + 0.2 * (n_seen + r)))
         for g in range(coef.shape[0]):
@@ -271,8 +289,9 @@ def gram(b: Any, compared: Any) -> None:
 def evaluate(b: Any, points: Any, beside: Any, compared: Any, out: Any) -> None:
     """Predict points (n, n_features); ``beside`` and ``out`` are (n, n_outputs)."""
     n = np.int64(b.counts[SIZE])
-    row, predicted = np.empty(b.kernel.shape[0]), np.empty(2 * b.machines.shape[1] * b.outputs)
+    each = b.machines.shape[1] * b.outputs
+    row, sums, predicted = np.empty(b.kernel.shape[0]), np.empty(each), np.empty(2 * each)
     for r in range(points.shape[0]):
         kernel_row(b.points, n, points[r], compared.pairwise, compared.profile, compared.params, row)
-        predict(b, n, row, beside[r], predicted)
+        predict(b, n, row, beside[r], sums, predicted)
         combine(b, predicted, out[r])

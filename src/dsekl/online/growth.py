@@ -10,6 +10,7 @@ from .large import LargeLearner
 from .learner import Learner
 from .moments import Moments
 from .odds import for_one_class_more
+from .rescaling import gamma_now, move_points
 
 
 def widen(learner: Learner | LargeLearner, n_features: int) -> None:
@@ -45,7 +46,7 @@ def _widen_small(learner: Learner, more: int) -> None:
     if learner.early is not None:
         learner.early.widen(n_features)
         learner.early.limit(relearning.most_rows(n_features))
-    learner.move_points(learner.gamma_now())
+    move_points(learner, gamma_now(learner))
     if learner.mixture is not None:
         learner.mixture = learner.mixture.widened(n_features)
 
@@ -64,6 +65,7 @@ def add_output(learner: Learner | LargeLearner) -> None:
         _add_output_large(learner, places, signs)
     else:
         _add_output_small(learner, outputs, places, signs)
+        learner.choose_loss()
 
 
 def _add_output_large(learner: LargeLearner, places: list[int], signs: list[float]) -> None:

@@ -29,25 +29,20 @@ from dsekl import gram
 from dsekl.blas import one_blas_thread
 from dsekl.gram import Gram
 from dsekl.rows import ArrayRows
-from dsekl.solvers.dual.block import descend
 from dsekl.workers import ALONE
 
-from . import large_drift, odds
+from . import large_drift, large_steps, odds
 from .batch import Batch
 from .beside import Beside
 from .buffer import Floats
-from .large_budget import shrunk
 from .large_scales import KERNEL_TOL, MEMORY, by_spread, scales_of
+from .large_steps import BATCH
 from .large_view import View, whole_parts
 from .moments import Moments, observe_and_fill
 from .stream_settings import OVERFLOW, Settings
 
-BATCH = 2048
 EARLY = 4 * BATCH
 """Rows from which gamma is learned."""
-
-SWEEPS = 3
-SMALL = 0.01
 
 
 @dataclass
@@ -132,10 +127,10 @@ class LargeLearner:
 
     def take_over(self, points: Batch, coef: Floats) -> None:
         """Begin with points and their coefficients, in units of the spread."""
-        order = self._gram(points.rows).order
+        order = self.gram_of(points.rows).order
         places = np.arange(len(coef)) if order is None else order
         self.points, self.coef, self.n_scaled = points.at(places), coef[places], self.n_features
-        self._shrink()
+        large_steps.shrink(self)
         self._model = None
 
     def settle(self) -> None:
@@ -186,14 +181,14 @@ class LargeLearner:
             if self._out_of_date(batch, lost):
                 self.drop_points()
                 f = self.predicted(batch.rows)
-            self.take(batch, f)
+            large_steps.take(self, batch, f)
             return
         self.early = self.early.with_more(batch)
         self._set_scales(self.early)
         self.drop_points()
         for first in range(0, len(self.early), BATCH):
             part = self.early.at(slice(first, first + BATCH))
-            self.take(part, self.predicted(part.rows))
+            large_steps.take(self, part, self.predicted(part.rows))
         if len(self.early) >= EARLY:
             self.early = None
 
@@ -229,62 +224,8 @@ class LargeLearner:
             self.gamma = np.concatenate([self.gamma[: self.n_scaled], by_spread(self.features.variance)[new]])
             self.n_scaled, self._model = self.n_features, None
 
-    def take(self, batch: Batch, f: Floats) -> None:
-        """Steps 2 to 4; ``f`` are the predictions of the batch, in units of the spread."""
-        self._forget(len(batch))
-        built = self._gram(batch.rows)
-        order = np.arange(len(batch)) if built.order is None else built.order
-        batch, f = batch.at(order), f[order]
-        coef = self._stepped(built, slice(None), batch, np.zeros_like(f), f)
-        kept = np.asarray(coef.any(axis=1))
-        self.points, self.coef = self.points.with_more(batch.at(kept)), np.concatenate([self.coef, coef[kept]])
-        self._step_neighbours()
-        self._shrink()
-        self._model = None
-
-    def _stepped(self, built: Gram, places: slice, rows: Batch, coef: Floats, f: Floats) -> Floats:
-        """Return the coefficients of some points after dual ascent on their own block."""
-        where = np.arange(built.n_rows)[places]
-        K = built.block(where, where)
-        y, C = (rows.targets - self.intercept) / self.unit, self.settings.first_C * rows.weights
-        new = np.empty_like(coef)
-        for o in range(self.n_outputs):
-            line = np.ascontiguousarray(coef[:, o])
-            target, own = np.ascontiguousarray(y[:, o]), np.ascontiguousarray(f[:, o], dtype=K.dtype)
-            descend(K, target, C, line, own, self.settings.loss, SWEEPS, SMALL)
-            new[:, o] = line
-        return new
-
-    def _step_neighbours(self) -> None:
-        """Let a random stretch of neighbours take their steps."""
-        if not self.settings.n_cols or not len(self.coef):
-            return
-        built = self._gram(self.points.rows)
-        if built.order is not None:
-            self.points, self.coef = self.points.at(built.order), self.coef[built.order]
-        # By the weight of the rows that were learned from: how many have come, and wait, is a matter of batches.
-        learned = int(np.float64(self.weight).view(np.uint64))
-        rng = np.random.default_rng([self.seed, learned, len(self.coef)])
-        first = int(rng.integers(0, max(1, len(self.coef) - BATCH + 1)))
-        part = slice(first, first + BATCH)
-        f = built.product(part, slice(None), self.coef) + self._beside(self.points.rows[part])
-        new = self.coef.copy()
-        new[part] = self._stepped(built, part, self.points.at(part), self.coef[part], f)
-        kept = np.asarray(new.any(axis=1))
-        self.points, self.coef = self.points.at(kept), new[kept]
-
-    def _shrink(self) -> None:
-        """Let points go that are over the budget; points are in their spatial order."""
-        self.points, self.coef = shrunk(self.points, self.coef, self.settings, self.gamma)
-
-    def _forget(self, n_rows: int) -> None:
-        half_life = self.settings.half_life
-        if isinstance(half_life, int | float):
-            keep = 2.0 ** (-n_rows / half_life)
-            self.coef = self.coef * keep
-            self.points = replace(self.points, weights=self.points.weights * keep)
-
-    def _gram(self, rows: Floats) -> Gram:
+    def gram_of(self, rows: Floats) -> Gram:
+        """Return rows made ready for products."""
         return gram.build(
             self.settings.kernel,
             ArrayRows(np.ascontiguousarray(rows)),
@@ -298,16 +239,16 @@ class LargeLearner:
     def predicted(self, rows: Floats) -> Floats:
         """Return f in units of the spread."""
         if not len(self.coef):
-            return self._beside(rows)
+            return self.beside_at(rows)
         if self._model is None:
-            built = self._gram(self.points.rows)
+            built = self.gram_of(self.points.rows)
             coef = self.coef if built.order is None else self.coef[built.order]
             self._model = built.detached(), coef
         built, coef = self._model
         f = built.at(ArrayRows(np.ascontiguousarray(rows))).product(slice(None), slice(None), coef)
-        return f + self._beside(rows)
+        return f + self.beside_at(rows)
 
-    def _beside(self, rows: Floats) -> Floats:
+    def beside_at(self, rows: Floats) -> Floats:
         """Return what stands beside the sum over points, in units of the spread."""
         if self.beside is None:
             return np.zeros((len(rows), self.n_outputs))

@@ -14,6 +14,7 @@ import numpy as np
 
 from .batch import Batch
 from .buffer import Floats
+from .large_steps import take
 
 if TYPE_CHECKING:
     from .large import LargeLearner
@@ -36,7 +37,7 @@ def better_anew(machine: LargeLearner, batch: Batch) -> bool:
         rival = copy.copy(machine)
         if anew:
             rival.drop_points()
-        rival.take(first, rival.predicted(first.rows))
+        take(rival, first, rival.predicted(first.rows))
         lost = rival.losses_of(second, rival.predicted(second.rows))
         losses.append(float(np.average(lost, weights=second.weights)))
     return losses[1] < losses[0]

@@ -59,6 +59,7 @@ class View:
     def of(n_whole: int, machine: LargeLearner) -> View:
         """Return a view with no rows behind those."""
         settings = replace(machine.settings, budget=PART, half_life=None, gamma=machine.gamma, maintenance="absorb")
+        settings = replace(settings, beyond_two=None)  # the loss is that of the large machine
         tail = Learner.start(settings, machine.n_features, machine.n_outputs, machine.seed)
         tail.stand_alone()
         tail.center, tail.gamma = machine.features.mean.copy(), machine.gamma

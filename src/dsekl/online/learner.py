@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dsekl.kernels import Pairwise
 
-from . import drift, dual_steps, odds, relearning
+from . import drift, dual_steps, odds, relearning, rescaling
 from .beside import Beside
 from .buffer import FACTOR, REGRET, Buffer, Floats
 from .dual_steps import Rows
@@ -71,13 +71,14 @@ class Learner:
     @staticmethod
     def start(settings: Settings, n_features: int, n_outputs: int, seed: int, mixes: bool = True) -> Learner:
         """Return a machine that has seen nothing; ``mixes`` tells whether simple models stand beside it."""
+        settings = settings.for_outputs(n_outputs)
         machines = len(settings.machines)
         learner = Learner(
             settings, seed, Buffer.empty(n_features, n_outputs, machines, settings.budget, seed),
             Moments.of(n_features), Moments.of(n_outputs), np.zeros(n_features), np.ones(n_features),
             np.zeros(n_features, dtype=bool), np.zeros(n_outputs), np.ones(n_outputs), odds.at_first(settings.loss),
         )  # fmt: skip
-        learner.gamma = learner.gamma_now()
+        learner.gamma = rescaling.gamma_now(learner)
         if learner._learns_weights:
             learner.early = relearning.no_rows(n_features, n_outputs)
         if mixes and settings.supervised:
@@ -92,7 +93,7 @@ class Learner:
     @cached_property
     def _prepare(self) -> Callable[[], Prepared]:
         """Give what is compiled. It is the process's, so it stands behind a function: walks over memory end there."""
-        prepared = Prepared(self.settings.compared, self.settings.ascent, [life for life, _ in self.settings.machines])
+        prepared = Prepared(self.settings)
         return lambda: prepared
 
     @property
@@ -102,7 +103,7 @@ class Learner:
     def __getstate__(self) -> dict[str, Any]:
         """Return what there is to pickle: addresses of compiled functions are those of one process."""
         self.tally()
-        return {name: value for name, value in vars(self).items() if name not in ("_prepare", "_scale")}
+        return {name: value for name, value in vars(self).items() if name not in ("_prepare", "column_scale")}
 
     @property
     def n_features(self) -> int:
@@ -123,16 +124,22 @@ class Learner:
         return self.loss_sum / self.weight if self.weight else float("nan")
 
     @cached_property
-    def _scale(self) -> Floats:
+    def column_scale(self) -> Floats:
+        """What columns are multiplied by."""
         return np.asarray(self.gamma**self.settings.kernel.gamma_power)
 
     @property
     def _scales(self) -> Scales:
-        return Scales(self.center, self._scale, self.intercept, self.unit)
+        return Scales(self.center, self.column_scale, self.intercept, self.unit)
+
+    def choose_loss(self) -> None:
+        """Have the loss of as many classes as there are now."""
+        self.settings = self.settings.for_outputs(self.n_outputs)
+        vars(self).pop("_prepare", None)
 
     def forget_scale(self) -> None:
         """Have the scale of points computed anew, since gamma has changed."""
-        vars(self).pop("_scale", None)
+        vars(self).pop("column_scale", None)
 
     def columns(self, X: Floats) -> Floats:
         """Return rows on the scale on which the kernel sees their columns."""
@@ -147,7 +154,7 @@ class Learner:
 
     def points_of(self, X: Floats) -> Floats:
         """Return rows as points; a column that a row does not have is as it is on average."""
-        points = (X - self.center) * self._scale
+        points = (X - self.center) * self.column_scale
         return np.where(np.isnan(points), 0.0, points)
 
     def learn(self, X: Floats, Y: Floats, sample_weight: Floats, labels: NDArray[np.int64]) -> Floats:
@@ -176,8 +183,8 @@ class Learner:
         """Do what is due after so many rows: take scales anew, look for a change, learn weights."""
         n, moved = self.n_seen, False
         if n & (n - 1) == 0 and n > 1:
-            self._move_targets()
-            moved = self.move_points(self.gamma_now())
+            rescaling.move_targets(self)
+            moved = rescaling.move_points(self, rescaling.gamma_now(self))
             if self.mixture is not None:
                 self.mixture.place(self.features, self.targets)
         if n % drift.BLOCK == 0 and self._learns_weights:
@@ -228,24 +235,6 @@ class Learner:
             and settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE
         )
 
-    def gamma_now(self) -> Floats:
-        """Return gamma from the rows so far; that of features whose weight was learned stays."""
-        given, n = self.settings.gamma, self.n_features
-        if not isinstance(given, str):
-            return np.broadcast_to(np.asarray(given, dtype=np.float64), n).copy()
-        variance = self.features.variance
-        varying = variance > 0
-        if not varying.any():
-            return np.where(self.learned, self.gamma, 1.0 / n)
-        if given == "scale" or not self.settings.kernel.pairwise.is_distance:
-            seen = self.features.weight
-            mean = np.average(self.features.mean, weights=seen)
-            spread = np.average(variance + (self.features.mean - mean) ** 2, weights=seen)
-            return np.full(n, 1.0 / (n * spread))
-        power = 1.0 if self.settings.kernel.pairwise is Pairwise.SQUARED_DISTANCE else 0.5
-        own = 1.0 / (varying.sum() * np.where(varying, variance, 1.0) ** power)
-        return np.where(self.learned, self.gamma, np.where(varying, own, 0.0))
-
     def settled(self) -> Learner:
         """Return the machine after all rows so far: none of them waits."""
         return self
@@ -253,35 +242,6 @@ class Learner:
     def settle(self) -> None:
         """Let all points take their steps: the last sweep, after which the model does not depend on the last row."""
         dual_steps.sweep(self.buffer, self.prepared.steps, SWEEPS)
-
-    def move_points(self, gamma: Floats) -> bool:
-        """Give the points of the buffer the scale of another gamma; tell whether that changes anything."""
-        center = self.features.mean.copy() if self.settings.kernel.pairwise.is_distance else self.center
-        if np.array_equal(gamma, self.gamma) and np.array_equal(center, self.center):
-            return False
-        n, scale = self.n_points, self._scale
-        live = self.buffer.points[:, :n].T
-        raw = np.divide(live, scale, out=np.zeros_like(live), where=scale > 0) + self.center
-        self.center, self.gamma = center, gamma
-        self.forget_scale()
-        self.buffer.points[:, :n] = self.points_of(raw).T
-        dual_steps.gram(self.buffer, self.prepared.compared)
-        return True
-
-    def _move_targets(self) -> None:
-        """Take mean and spread of real targets anew."""
-        if self.settings.classes:
-            return
-        self.tally()
-        unit = np.sqrt(self.targets.variance)
-        unit = np.where(unit > 0, unit, 1.0)
-        b, n = self.buffer.parts, self.n_points
-        raw = b.targets[:, :n] * self.unit[:, None] + self.intercept[:, None]
-        times = np.tile(self.unit / unit, len(b.mass))[:, None]
-        for lines in (b.coef, b.f, b.average):
-            lines[:, :n] *= times
-        self.intercept, self.unit = self.targets.mean.copy(), unit
-        b.targets[:, :n] = (raw - self.intercept[:, None]) / unit[:, None]
 
     def evaluate(self, X: Floats) -> Floats:
         """Return the predictions of rows, (n, n_outputs)."""
@@ -314,7 +274,7 @@ class Learner:
 
     def support_vectors(self) -> Floats:
         """Return the points of the buffer as rows, on the scale on which the kernel sees their columns."""
-        scale, live = self._scale, self.buffer.points[:, : self.n_points].T
+        scale, live = self.column_scale, self.buffer.points[:, : self.n_points].T
         return np.asarray(np.divide(live, scale, out=np.zeros_like(live), where=scale > 0) + self.center)
 
     def dual_coef(self) -> Floats:

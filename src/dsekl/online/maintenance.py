@@ -6,9 +6,7 @@
 ``"random"``  a random point goes.
 ``"oldest"``  the point goes that came first.
 
-Each change of f is measured in the norm of the kernel's space. Which points to look at is a matter of cost: the row
-that has just come in, and the points with the smallest coefficients. Masses add: the point that is left stands for the
-rows of both. Machines count by how much they are trusted.
+``pairs`` finds the two points. Masses add: the point that is left stands for the rows of both.
 """
 
 from __future__ import annotations
@@ -16,141 +14,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, types, uint64
 
-from dsekl.compiled import FunctionPointer, matrix, njit, pointer, vector
+from dsekl.compiled import njit
 from dsekl.kernels.elementary import decay
 
-from .buffer import ARRIVAL, AVERAGE_REGRET, FACTOR, LABEL, REGRET, SCRATCH, Buffer, part, split
+from .buffer import ARRIVAL, SCRATCH, Buffer, part, split
 from .buffer_points import add, compare, dot, forget, random_below, remove
-
-N_CANDIDATES = 12
-"""Points whose cheapest partner is looked for."""
+from .pairs import TINY, cheapest_pair, share
 
 N_NEIGHBOURS = 16
 """Points that take over the coefficients of one that is projected."""
 
-LEAST_TRUST = 0.02
-"""Weight of a machine, over that of the best, below which its coefficients do not count when points are compared."""
-
-TINY = 1e-150
 RIDGE = 1e-10
-
-SHRINK = types.void(*[matrix(float64)] * 4, vector(uint64), types.intp)
-"""What takes a buffer back to one point less; the arguments are the parts of the buffer."""
-
-
-@part()
-def least_regret(machines: Any) -> Any:
-    """Return the recent losses of the best machine."""
-    least = np.inf
-    for m in range(machines.shape[1]):
-        least = min(least, min(machines[REGRET, m], machines[AVERAGE_REGRET, m]))
-    return least
-
-
-@part()
-def trust(b: Any, m: int) -> Any:
-    """Return the weight of a machine, or of its average, in the prediction, that of the best being 1."""
-    return np.exp(least_regret(b.machines) - min(b.machines[REGRET, m], b.machines[AVERAGE_REGRET, m]))
-
-
-@part()
-def squared_sizes(b: Any, n: int, out: Any) -> None:
-    """Put the squared norm of each point's coefficients into ``out``."""
-    coef = split(b)[0]
-    for j in range(n):
-        out[j] = 0.0
-    for m in range(b.machines.shape[1]):
-        trusted = trust(b, m)
-        if trusted < LEAST_TRUST:
-            continue
-        times = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m]
-        for g in range(m * b.outputs, (m + 1) * b.outputs):
-            for j in range(n):
-                out[j] += times * (coef[g, j] * coef[g, j])
-
-
-@part()
-def products(b: Any, n: int, i: int, out: Any) -> None:
-    """Put the product of the coefficients of point i with those of each other into ``out``."""
-    coef = split(b)[0]
-    for j in range(n):
-        out[j] = 0.0
-    for m in range(b.machines.shape[1]):
-        trusted = trust(b, m)
-        if trusted < LEAST_TRUST:
-            continue
-        for g in range(m * b.outputs, (m + 1) * b.outputs):
-            times = trusted * b.machines[FACTOR, m] * b.machines[FACTOR, m] * coef[g, i]
-            for j in range(n):
-                out[j] += times * coef[g, j]
-
-
-@part()
-def share(own: float, other: float) -> Any:
-    """Return how far the merged point is drawn to the first of two with squared sizes ``own`` and ``other``.
-
-    Near points are best merged in the ratio of their coefficients, and far ones are not merged.
-    """
-    return np.sqrt(own) / (np.sqrt(own) + np.sqrt(other) + TINY)
-
-
-@part()
-def merging_costs(b: Any, n: int, i: int, size: Any, distance: Any, out: Any) -> None:
-    """Put the squared change of f into ``out``, for merging point i with each of the others."""
-    products(b, n, i, out)
-    own = size[i]
-    for j in range(n):
-        h = share(own, size[j])
-        near, far = decay((1.0 - h) * (1.0 - h) * distance[j]), decay(h * h * distance[j])
-        kept = near * near * own + 2.0 * near * far * out[j] + far * far * size[j]
-        out[j] = own + size[j] + 2.0 * decay(distance[j]) * out[j] - kept
-
-
-@part()
-def absorbing_costs(b: Any, n: int, i: int, size: Any, out: Any) -> None:
-    """Put the squared change of f into ``out``, for each point that may take over the coefficients of point i."""
-    for j in range(n):
-        k = b.kernel[i, j]
-        out[j] = size[i] * (b.kernel[i, i] - k * k / max(b.kernel[j, j], TINY))
-
-
-@part()
-def next_smallest(size: Any, n: int, last: float, last_place: int) -> Any:
-    """Return the place of the smallest size behind ``last``, -1 where there is none."""
-    found = -1
-    for j in range(n):
-        behind = size[j] > last or (size[j] == last and j > last_place)
-        if behind and (found < 0 or size[j] < size[found]):
-            found = j
-    return found
-
-
-@part()
-def cheapest_pair(b: Any, n: int, merging: bool) -> Any:
-    """Return the point that goes and the one that stays; -1 for the latter where no two points have one label."""
-    rest = split(b)[5]
-    size, distance, cost = rest[SCRATCH + 1], rest[SCRATCH + 2], rest[SCRATCH + 3]
-    squared_sizes(b, n, size)
-    best, goes, stays = np.inf, 0, -1
-    last, place = -1.0, -1
-    for candidate in range(min(n, N_CANDIDATES)):
-        i = n - 1
-        if candidate > 0:
-            i = next_smallest(size, n, last, place)
-            last, place = size[i], i
-            if stays < 0 and candidate == 1:
-                goes = i
-        if merging:
-            compare(b.points, n, b.points[:, i], 0, distance)
-            merging_costs(b, n, i, size, distance, cost)
-        else:
-            absorbing_costs(b, n, i, size, cost)
-        for j in range(n):
-            if j != i and rest[LABEL, j] == rest[LABEL, i] and cost[j] < best:
-                best, goes, stays = cost[j], i, j
-    return goes, stays
 
 
 @part()
@@ -310,8 +185,4 @@ WAYS = {
     "random": removing_random,
     "oldest": removing_oldest,
 }
-
-
-def shrinking(way: str) -> FunctionPointer:
-    """Return the compiled function that takes a buffer back to one point less."""
-    return pointer(WAYS[way], SHRINK)
+"""The compiled functions that take a buffer back to one point less."""

@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .buffer import Floats
-from .mixture_steps import FARTHEST, INTERCEPT_PRIOR, PRIOR, STACK_LEAST, STACK_RIDGE, STACK_VARIANCE, last_alone
+from .mixture_steps import INTERCEPT_PRIOR, PRIOR, last_alone
 from .moments import Moments
 from .odds import LEAST_CURVATURE, LOG_SLOPE, MOST_LOG_SLOPE, STEEPNESS
+from .stacking import FARTHEST, STACK_LEAST, STACK_RIDGE, STACK_VARIANCE
 
 MOST_COLUMNS = 64
 """Columns up to which linear models are learned: each costs a row the square of their number."""

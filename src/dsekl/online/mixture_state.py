@@ -10,8 +10,8 @@ import numpy as np
 from dsekl.solvers.state import Floats, Form, can_be_squared
 
 from .mixture import Mixture
-from .mixture_steps import STACK_LEAST
 from .odds import LOG_SLOPE, check_odds
+from .stacking import STACK_LEAST
 
 MOST_VARIANCE = 1e100
 """A step multiplies variances twice; those of columns in units of their spread begin at 1000 and fall."""

@@ -9,16 +9,13 @@ import numpy as np
 from dsekl.compiled import njit
 
 from .buffer import part
-from .maintenance import solve
-from .odds import LOG_SLOPE, follow, uphill
+from .odds import LOG_SLOPE, follow, uphill, wrong_class
+from .stacking import FARTHEST, MOST_LOSS, TINY, stack_classes, stack_numbers
 
 PRIOR = 10.0
 """Variance of a slope before any row, with columns of spread 1 and targets of noise 1."""
 
 INTERCEPT_PRIOR = 1000.0
-FARTHEST = 100.0
-"""Spreads from the mean at which a column's value is cut off."""
-
 RECENT = 0.99
 """Share that the recent losses keep with each row."""
 
@@ -28,15 +25,7 @@ RATE = 0.5
 SWITCH = 0.003
 """Share of the weight that all models share out evenly with each row, since another one may be best from now on."""
 
-STACK_RIDGE, STACK_VARIANCE = 5.0, 0.1
-"""Curvature of the stacked weights before any row, for classes; their variance, for numbers."""
-
-STACK_STEP, STACK_LEAST, STACK_MOST = 0.5, 1e-3, 20.0
-"""A step of a stacked weight, and its bounds, for classes."""
-
 TABLE_KEPT = 0.995
-MOST_LOSS = 3.0
-TINY = 1e-12
 
 
 @part()
@@ -124,87 +113,6 @@ def regress(m: Any, e: int, x: Any, n: int, weight: float, targets: Any, f: Any)
         for j in range(n):
             P[i, j] = (P[i, j] - gain[i] * gain[j] / below) / keep
         P[i, i] = max(P[i, i], TINY)
-
-
-@part()
-def stack_classes(m: Any, targets: Any, f: Any) -> None:
-    """A Newton step of the stacked weights on the log loss of a row."""
-    n, outputs, keep = m.stacked.size, targets.size, m.keep[-1]
-    step, chance = np.zeros(n), np.empty(outputs)
-    each, mean = np.zeros((n, n)), np.zeros(n)
-    if outputs == 1:
-        p = 1.0 / (1.0 + np.exp(-f[n, 0]))
-        for j in range(n):
-            step[j] = ((1.0 if targets[0] > 0.0 else 0.0) - p) * f[j, 0]
-            for k in range(n):
-                each[j, k] = p * (1.0 - p) * f[j, 0] * f[k, 0]
-    else:
-        largest, below = f[n].max(), 0.0
-        for o in range(outputs):
-            chance[o] = np.exp(f[n, o] - largest)
-            below += chance[o]
-        for o in range(outputs):
-            chance[o] /= below
-            for j in range(n):
-                step[j] += ((1.0 if targets[o] > 0.0 else 0.0) - chance[o]) * f[j, o]
-                mean[j] += chance[o] * f[j, o]
-        for o in range(outputs):
-            for j in range(n):
-                for k in range(n):
-                    each[j, k] += chance[o] * (f[j, o] - mean[j]) * (f[k, o] - mean[k])
-    for j in range(n):
-        for k in range(n):
-            m.curvature[j, k] = keep * m.curvature[j, k] + each[j, k]
-        m.curvature[j, j] += (1.0 - keep) * STACK_RIDGE
-    solve(m.curvature.copy(), step)
-    for j in range(n):
-        new = m.stacked[j] + min(STACK_STEP, max(-STACK_STEP, step[j]))
-        m.stacked[j] = min(STACK_MOST, max(STACK_LEAST, new))
-
-
-@part()
-def stack_numbers(m: Any, targets: Any, f: Any) -> None:
-    """Let the stacked weights learn from a row: least squares of distances from the mean of all models."""
-    n, keep = m.stacked.size, m.keep[-1]
-    x, gain = np.empty(n), np.empty(n)
-    for o in range(targets.size):
-        unit = m.distances[0, o] / m.distances[1, o]
-        if unit <= 0.0:
-            continue
-        mean = f[:n, o].mean()
-        size, trace = 0.0, 0.0
-        for j in range(n):
-            x[j] = min(FARTHEST, max(-FARTHEST, (f[j, o] - mean) / unit))
-        for i in range(n):
-            gain[i] = 0.0
-            for j in range(n):
-                gain[i] += m.curvature[i, j] * x[j]
-            size += gain[i] * x[i]
-        below = keep + max(0.0, size)
-        error = min(MOST_LOSS, max(-MOST_LOSS, (targets[o] - f[n, o]) / unit)) / below
-        for i in range(n):
-            m.stacked[i] += error * gain[i]
-            for j in range(n):
-                m.curvature[i, j] = (m.curvature[i, j] - gain[i] * gain[j] / below) / keep
-            m.curvature[i, i] = max(m.curvature[i, i], TINY)
-            trace += m.curvature[i, i]
-        times, rest = min(1.0, n * STACK_VARIANCE / trace), (1.0 - m.stacked.sum()) / n
-        for i in range(n):
-            m.stacked[i] += rest
-            for j in range(n):
-                m.curvature[i, j] *= times
-
-
-@part()
-def wrong_class(f: Any, targets: Any) -> Any:
-    """Tell whether the largest of f is another class than that of the targets."""
-    if targets.size == 1:
-        return f[0] * targets[0] <= 0.0
-    best = 0
-    for o in range(targets.size):
-        if f[o] > f[best]:
-            best = o
-    return targets[best] < 0.0
 
 
 @part()

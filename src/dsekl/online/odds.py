@@ -67,6 +67,18 @@ def probabilities(odds: Floats, f: Floats) -> Floats:
 
 
 @part()
+def wrong_class(f: Any, targets: Any) -> Any:
+    """Tell whether the largest of f is another class than that of the targets."""
+    if targets.size == 1:
+        return f[0] * targets[0] <= 0.0
+    best = 0
+    for o in range(targets.size):
+        if f[o] > f[best]:
+            best = o
+    return targets[best] < 0.0
+
+
+@part()
 def uphill(log_slope: float, f: Any, targets: Any) -> Any:
     """Return derivative and curvature, by the logarithm of the slope, of the log likelihood of a row's class."""
     slope = np.exp(log_slope)

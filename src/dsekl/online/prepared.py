@@ -1,6 +1,6 @@
 """Compiled functions made ready for a learner, so that a single row costs little.
 
-Numba finds out the types of all arguments at each call, and of function pointers slowly. A learner's arguments have the
+Numba finds out the types of all arguments at each call. A learner's arguments have the
 same types at every call, so the version for them is looked up once, and called.
 """
 
@@ -13,17 +13,20 @@ import numpy as np
 
 from . import row_steps
 from .buffer import Buffer, Floats
-from .dual_steps import Ascent, Compared, Rows
+from .dual_steps import Rows
 from .mixture import Mixture
 from .row_steps import Known, Scales
+from .stream_settings import Settings
 
 
 class Prepared:
     """The compiled functions of a learner, and those of their arguments that stay."""
 
-    def __init__(self, compared: Compared, steps: Ascent, half_lives: list[float]) -> None:
-        self.compared, self.steps = compared, steps
-        self.keep = np.exp2(-1.0 / np.array(half_lives))
+    def __init__(self, settings: Settings) -> None:
+        self.functions = settings.functions
+        """What owns the machine code that ``compared`` and ``steps`` have the addresses of."""
+        self.compared, self.steps = settings.compared, settings.ascent
+        self.keep = np.exp2(-1.0 / np.array([life for life, _ in settings.machines]))
         self.no_mixture = Mixture.start(0, 1, classes=True)
         """Stands for one where there is none, since the types of arguments are always the same."""
         self._entries: dict[Any, Any] = {}

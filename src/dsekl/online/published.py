@@ -17,6 +17,7 @@ from dsekl.kernels import RBF, VectorKernel
 
 from .buffer import Floats, part
 from .buffer_points import PAIRWISE, dot, kernel_row
+from .callbacks import address_of
 from .dual_steps import Compared
 
 
@@ -50,6 +51,7 @@ class Published:
 
     def __post_init__(self) -> None:
         self.kept: Kept | None = None
+        self._profile = pointer(self.kernel.profile(), profile_signature("float64"))
 
     def numbers(self) -> Floats:
         """Return the settings that the compiled step needs."""
@@ -57,8 +59,7 @@ class Published:
 
     @property
     def _compared(self) -> Compared:
-        profile = pointer(self.kernel.profile(), profile_signature("float64"))
-        return Compared(PAIRWISE[self.kernel.pairwise], profile, self.kernel.params())
+        return Compared(PAIRWISE[self.kernel.pairwise], address_of(self._profile), self.kernel.params())
 
     def _points(self, X: Floats) -> Floats:
         return np.ascontiguousarray(X * self.gamma**self.kernel.gamma_power)

@@ -10,14 +10,16 @@ from dsekl.compiled import pointer, profile_signature
 
 from . import drift, weights
 from .buffer import FACTOR, REGRET
+from .callbacks import address_of
 from .early import EarlyRows
+from .rescaling import move_points
 
 if TYPE_CHECKING:
     from .learner import Learner
 
-LEARNED_AT = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
-"""Rows, since the first or since the stream changed, after which weights are learned; from then on whenever there are
-as many more as the last number says."""
+LEARNED_AT = (*(times << k for k in range(6, 14) for times in (2, 3)), 1 << 15)
+"""Rows, since the first or since the stream changed, after which weights are learned: 128, 192, 256, 384 and so on, so
+that the cost of a row falls; from then on whenever there are as many more as the last number says."""
 
 MOST_ROWS = 8192
 """Rows that are kept for that: the last ones, half as many at the least."""
@@ -56,9 +58,9 @@ def relearn(learner: Learner, early: EarlyRows) -> bool:
     best = int(b.machines[REGRET].argmin())
     lines = slice(best * learner.n_outputs, (best + 1) * learner.n_outputs)
     coef = b.machines[FACTOR, best] * b.parts.coef[lines, :n]
-    profile = pointer(kernel.profile(), profile_signature("float32"))
+    profile = pointer(kernel.profile(), profile_signature("float32"))  # kept until the descent is over
     expansion = weights.Expansion(
-        b.points[:, :n].astype(np.float32), coef.astype(np.float32), profile, np.asarray(kernel.params())
+        b.points[:, :n].astype(np.float32), coef.astype(np.float32), address_of(profile), np.asarray(kernel.params())
     )
     y = (early.targets - learner.intercept) / learner.unit
     rows = learner.points_of(early.rows).astype(np.float32)
@@ -67,5 +69,5 @@ def relearn(learner: Learner, early: EarlyRows) -> bool:
     if times is None:
         return False
     learner.learned |= learner.gamma > 0
-    learner.move_points(np.asarray(learner.gamma * times ** (1.0 / kernel.gamma_power)))
+    move_points(learner, np.asarray(learner.gamma * times ** (1.0 / kernel.gamma_power)))
     return True

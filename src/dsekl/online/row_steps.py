@@ -68,7 +68,7 @@ def count_errors(errors: Any, y: Any, f: Any, tilt: float) -> None:
     for r in range(y.shape[0]):
         error = 0.0
         if tilt == 0.0:
-            error = 1.0 if mixture_steps.wrong_class(f[r], y[r]) else 0.0
+            error = 1.0 if odds.wrong_class(f[r], y[r]) else 0.0
         else:
             for o in range(y.shape[1]):
                 error += 0.5 * abs(y[r, o] - f[r, o]) / y.shape[1]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from dsekl import kernels, losses, persistence
+from dsekl import kernels, persistence
 from dsekl.kernels import VectorKernel
 from dsekl.persistence import Location, ModelFileError, building, decoded, encoded
 from dsekl.runs.fields import checked
@@ -18,7 +18,7 @@ from .dicts import DictMachine
 from .large_state import learner_from, state_of
 from .maintenance import WAYS
 from .slots import MOST_SLOTS, Slots
-from .stream_settings import MOST_COLS, Settings
+from .stream_settings import MOST_COLS, Settings, stream_losses
 
 KIND = "stream"
 MOST_CLASSES = 1000
@@ -40,8 +40,8 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         raise ValueError(f"kernel={values['kernel']!r} compares no rows of numbers")
     if values["maintenance"] not in WAYS:
         raise ValueError(f"maintenance={values['maintenance']!r} is not known; choose one of {', '.join(WAYS)}")
-    loss = losses.resolve(values["loss"], "classification" if values["classes"] else "regression")
-    return Settings(**{**values, "kernel": kernel, "loss": loss})
+    loss, beyond_two = stream_losses(values["loss"], "classification" if values["classes"] else "regression")
+    return Settings(**{**values, "kernel": kernel, "loss": loss, "beyond_two": beyond_two})
 
 
 def write(path: Location, machine: DictMachine, settings: Mapping[str, Any], progress: Mapping[str, Any]) -> None:

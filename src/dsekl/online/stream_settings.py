@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dsekl.compiled import pointer, profile_signature
+from dsekl import losses
+from dsekl.compiled import FunctionPointer, pointer, profile_signature
 from dsekl.kernels import RBF, VectorKernel
 from dsekl.losses import Loss, Quantile
 
 from .buffer import Floats
 from .buffer_points import PAIRWISE
-from .dual_steps import STEP, Ascent, Compared
-from .maintenance import shrinking
+from .callbacks import SHRINK, STEP, address_of
+from .dual_steps import Ascent, Compared
+from .maintenance import WAYS
 
 HALF_LIVES = (np.inf, 1000.0, 100.0)
 """In rows, of ``half_life="auto"``."""
 
-C_VALUES = {True: (1.0, 0.2, 10.0), False: (10.0, 1.0, 100.0)}
+C_VALUES = {True: (1.0, 0.1, 10.0), False: (10.0, 1.0, 100.0)}
 """Of ``C="auto"``, for classes and for numbers."""
 
 MOST_BUDGET = 4096
@@ -51,6 +53,8 @@ class Settings:
     n_cols: int = 32
     classes: bool = True
     supervised: bool = True
+    beyond_two: Loss | None = None
+    """The loss from three classes on, where it is another one."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.C, str) and not 1.0 / LARGEST_C <= self.C <= LARGEST_C:
@@ -60,6 +64,12 @@ class Settings:
                 f"maintenance={self.maintenance!r} is for budgets up to {MOST_BUDGET:,}; with budget={self.budget} "
                 "points are absorbed: set maintenance='absorb'"
             )
+
+    def for_outputs(self, n_outputs: int) -> Settings:
+        """Return the settings with the loss of so many outputs: one for two classes, one for each of more."""
+        if self.beyond_two is None or n_outputs < 3:
+            return self
+        return replace(self, loss=self.beyond_two, beyond_two=None)
 
     @property
     def machines(self) -> tuple[tuple[float, float], ...]:
@@ -81,19 +91,39 @@ class Settings:
         return "absorb" if self.maintenance == "merge" and not isinstance(self.kernel, RBF) else self.maintenance
 
     @property
+    def functions(self) -> tuple[FunctionPointer, FunctionPointer, FunctionPointer]:
+        """The compiled functions whose addresses ``compared`` and ``ascent`` have: to be kept as long as these."""
+        return (
+            pointer(self.kernel.profile(), profile_signature("float64")),
+            pointer(self.loss.dual_step(), STEP),
+            pointer(WAYS[self.way], SHRINK),
+        )
+
+    @property
     def compared(self) -> Compared:
-        profile = pointer(self.kernel.profile(), profile_signature("float64"))
-        return Compared(PAIRWISE[self.kernel.pairwise], profile, self.kernel.params())
+        return Compared(PAIRWISE[self.kernel.pairwise], address_of(self.functions[0]), self.kernel.params())
 
     @property
     def ascent(self) -> Ascent:
         tilt = 0.0 if self.classes else self.loss.shape if isinstance(self.loss, Quantile) else 0.5
-        step = pointer(self.loss.dual_step(), STEP)
+        _, step, shrink = map(address_of, self.functions)
         return Ascent(
             step,
             float(self.loss.shape),
             np.array([C for _, C in self.machines]),
             self.n_cols,
-            shrinking(self.way),
+            shrink,
             tilt,
+            self.classes and self.supervised,
         )
+
+
+def stream_losses(loss: str | Loss, task: str) -> tuple[Loss, Loss | None]:
+    """Return the loss that a name or object stands for, and that from three classes on, where it is another one.
+
+    "auto": hinges of one class against the rest say the same of all classes where none is likelier than the others
+    together; squared ones do not.
+    """
+    if task == "classification" and isinstance(loss, str) and loss == "auto":
+        return losses.resolve("hinge", task), losses.resolve("squared_hinge", task)
+    return losses.resolve(loss, task), None

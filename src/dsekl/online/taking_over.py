@@ -27,7 +27,8 @@ from dsekl.workers import ALONE
 from .batch import Batch
 from .beside import Beside
 from .buffer import SCRATCH, SIZE, Floats, split
-from .buffer_points import kernel_row, own_value
+from .buffer_points import dot, kernel_row, own_value
+from .callbacks import call_shrink
 from .dual_steps import Rows, enter
 from .large import LargeLearner
 from .learner import Learner
@@ -148,11 +149,13 @@ def _residuals(loss: Loss, share: Floats) -> Floats:
 @njit(cache=True, nogil=True, error_model="numpy")
 def admit(b: Any, rows: Any, coef: Any, compared: Any, a: Any) -> None:
     """Put rows into a buffer with coefficients (n, n_lines); over the budget, it loses a point for each."""
-    row = split(b)[5][SCRATCH]
+    row, sums = split(b)[5][SCRATCH], np.empty(coef.shape[1])
     for r in range(rows.points.shape[0]):
         n = np.int64(b.counts[SIZE])
         kernel_row(b.points, n, rows.points[r], compared.pairwise, compared.profile, compared.params, row)
         row[n] = own_value(rows.points[r], compared.pairwise, compared.profile, compared.params)
-        enter(b, row, coef[r], rows, r, 0)
+        for g in range(sums.size):
+            sums[g] = dot(split(b)[0][g], row, n)
+        enter(b, row, sums, coef[r], rows, r, 0)
         if n + 1 == b.kernel.shape[0]:
-            a.shrink(b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)
+            call_shrink(a.shrink, b.points, b.kernel, b.lines, b.machines, b.counts, b.outputs)

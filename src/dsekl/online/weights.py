@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.compiled import FunctionPointer
 from dsekl.losses import Loss
 
 from .buffer import Floats
@@ -46,8 +45,8 @@ class Expansion:
 
     points: Singles
     coef: Singles
-    profile: FunctionPointer
-    """For single precision."""
+    profile: int
+    """Its address, for single precision."""
     params: Floats
 
     def predict(self, rows: Singles, weights: Floats, slopes: Singles | None = None) -> Singles:

@@ -14,6 +14,7 @@ from dsekl.compiled import njit
 
 from .buffer import part
 from .buffer_points import dot
+from .callbacks import call_profile
 
 Singles = NDArray[np.float32]
 
@@ -50,11 +51,11 @@ def forward(points: Any, coef: Any, rows: Any, weights: Any, profile: Any, param
             for j in range(n):
                 slopes[r, j] = NUDGE * (np.float32(1.0) + k[j])
                 moved[j] = k[j] + slopes[r, j]
-            profile(both, params)
+            call_profile(profile, both, params)
             for j in range(n):
                 slopes[r, j] = (moved[j] - k[j]) / slopes[r, j]
         else:
-            profile(both[:1], params)
+            call_profile(profile, both[:1], params)
         for o in range(coef.shape[0]):
             f[r, o] = dot(coef[o], k, n)
 

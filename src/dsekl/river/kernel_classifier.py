@@ -22,9 +22,10 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
     gamma : "auto", "scale" or float
         "auto" learns a weight for each feature.
     loss : str or loss object
-        Every loss has probabilities, learned from rows as they were predicted before they were learned from.
+        "auto" is "hinge" for two classes, and "squared_hinge" for more up to a budget of 4,096. Every loss has
+        probabilities, learned from rows as they were predicted before they were learned from.
     C : "auto" or float
-        Weight of the loss of a row against the regularisation. "auto" weighs machines with 0.2, 1 and 10, which share
+        Weight of the loss of a row against the regularisation. "auto" weighs machines with 0.1, 1 and 10, which share
         points and kernel values, by their recent losses.
     budget : int
         Points that are kept.
@@ -49,7 +50,7 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
         self,
         kernel: Any = "rbf",
         gamma: Any = "auto",
-        loss: Any = "hinge",
+        loss: Any = "auto",
         C: float | str = "auto",
         budget: int = 500,
         maintenance: str = "merge",

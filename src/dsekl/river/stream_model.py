@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dsekl import kernels, losses
+from dsekl import kernels
 from dsekl.kernels import VectorKernel
 from dsekl.online import Settings
 from dsekl.online.dicts import DictMachine
 from dsekl.online.maintenance import WAYS
-from dsekl.online.stream_settings import MOST_COLS
+from dsekl.online.stream_settings import MOST_COLS, stream_losses
 
 DEFAULT_SEED = 0
 
@@ -49,9 +49,10 @@ class Streamed:
             raise ValueError(f"n_cols={self.n_cols!r} must be at most {MOST_COLS}: so many points step with each row")
         if not (self.half_life in ("auto", None) or (not isinstance(self.half_life, str) and self.half_life >= 1)):
             raise ValueError(f"half_life={self.half_life!r} must be 'auto', None or a number of rows from 1 on")
+        known, beyond_two = stream_losses(loss, task)
         settings = Settings(
-            kernel, losses.resolve(loss, task), self.gamma, C, self.budget, self.maintenance,
-            self.half_life, self.n_cols, task == "classification", supervised,
+            kernel, known, self.gamma, C, self.budget, self.maintenance,
+            self.half_life, self.n_cols, task == "classification", supervised, beyond_two,
         )  # fmt: skip
         self._machine = DictMachine(settings, DEFAULT_SEED if self.seed is None else self.seed)
 

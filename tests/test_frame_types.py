@@ -256,9 +256,9 @@ def test_integers_of_128_bits_are_numbers() -> None:
 
 def test_a_text_among_new_numbers_has_a_place() -> None:
     model = DSEKLClassifier(**GIVEN).fit(pd.DataFrame({"a": X, "b": X}), Y)
-    with pytest.raises(ValueError, match="X holds 'n.k.' in row 2, column 'b', which is no number"):
+    with pytest.raises(ValueError, match=r"X holds 'n\.k\.' in row 2, column 'b', which is no number"):
         model.predict(pd.DataFrame({"a": X[:3], "b": ["1", "2", "n.k."]}))
-    with pytest.raises(ValueError, match="X holds 'n.k.' in row 0, column 'x1', which is no number"):
+    with pytest.raises(ValueError, match=r"X holds 'n\.k\.' in row 0, column 'x1', which is no number"):
         DSEKLClassifier(**GIVEN).fit(np.column_stack([X, X]), Y).predict(np.array([[1.0, "n.k."]], dtype=object))
 
 

@@ -117,8 +117,7 @@ def _values(column: pyarrow.Array) -> Column | None:
     if types.is_int64(kind) or types.is_uint64(kind):
         return _integers(column)
     if types.is_boolean(kind):
-        values = column.to_pylist() if column.null_count else None
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool) if values is None else as_texts(values)
+        return as_texts(column.to_pylist())  # as labels they are the same as in a csv file
     if types.is_integer(kind) or types.is_floating(kind):
         numbers = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
         return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)

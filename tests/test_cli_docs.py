@@ -16,7 +16,7 @@ from dsekl.cli import app
 from dsekl.cli import options as o
 from dsekl.cli.fit import fit
 from dsekl.cli.summary import most_important
-from dsekl.data import column_learners, encoding, messages, sparse_encoding, target
+from dsekl.data import column_learners, encoder_learner, messages, sparse_encoding, target
 from dsekl.data.field_values import MISSING
 from dsekl.data.recipe import Options
 from dsekl.search import lattice, regions
@@ -40,7 +40,7 @@ def default(name: str) -> Any:
     "sentence",
     [
         f"at most {sparse_encoding.MOST_DENSE_COLUMNS} columns",
-        f"(of {encoding.SAMPLE_ROWS:,} random ones in a larger table)",
+        f"(of {encoder_learner.SAMPLE_ROWS:,} random ones in a larger table)",
         f"occur at least {column_learners.MIN_FREQUENCY} times",
         f"the {Options().max_categories} most frequent at most (`--max-levels`)",
         f"more than {column_learners.MOST_COUNTED_CATEGORIES:,} categories",

@@ -16,7 +16,7 @@ from dsekl.cli.app import FAILED
 from dsekl.data import (
     column_encodings,
     column_learners,
-    encoding,
+    encoder_learner,
     lines,
     npy_header,
     ranks,
@@ -95,7 +95,7 @@ W = r"(\w+)"
 """A number in words."""
 
 NUMBERS: list[tuple[str, str, float]] = [
-    ("guide/clusters", rf"those of a sample of {N} rows", encoding.SAMPLE_ROWS),
+    ("guide/clusters", rf"those of a sample of {N} rows", encoder_learner.SAMPLE_ROWS),
     ("guide/clusters", rf"one for each {N} rows", cuts.MOST_ROWS),
     ("design/dask", rf"would have more than {N} copies", MOST_COPIES),
     ("design/dask", rf"so every {N} rounds", ascent_in_parts.CUT),

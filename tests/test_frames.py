@@ -17,9 +17,13 @@ from sklearn.preprocessing import OneHotEncoder
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.data.encoding import EncoderLearner
+from dsekl.data import target_statistics
+from dsekl.data.encoder_learner import EncoderLearner
+from dsekl.data.encoding import TableEncoder
+from dsekl.data.frames import FrameTable
 from dsekl.data.ranks import Ranks
-from dsekl.data.target_statistics import LevelBook, LevelColumn, Statistic, TargetMeans
+from dsekl.data.target_statistics import PRIOR_ROWS, LevelBook, LevelColumn, Statistic, TargetMeans, crowded_pairs
+from dsekl.estimators.units import spreads
 from dsekl.persistence import ModelFileError
 from dsekl.rows import InformedRows
 
@@ -288,6 +292,59 @@ def test_both_doors_have_the_same_statistic(run: Any, tmp_path: Path, task: str)
     assert dsekl.load(tmp_path / "m.dsekl").encoder_ == model.encoder_
 
 
+def trips(n: int) -> tuple[Any, Any]:
+    """Return a frame of trips from one of 14 places to another, some of them often, and the minutes they take."""
+    rng = np.random.default_rng(0)
+    share = np.r_[np.full(4, 0.2), np.full(10, 0.02)]
+    start, end = (rng.choice(14, n, p=share) for _ in range(2))
+    minutes = rng.permutation(14 * 14).reshape(14, 14)[start, end] / 30 + 0.1 * rng.normal(size=n)
+    frame = pd.DataFrame({"start": [f"p{k}" for k in start], "end": [f"q{k}" for k in end], "load": rng.normal(size=n)})
+    return frame, minutes.round(3)
+
+
+def test_two_columns_of_many_levels_have_means_together(run: Any, tmp_path: Path) -> None:
+    X, y = trips(600)
+    model = DSEKLRegressor(**QUICK).fit(X[:500], y[:500])
+    encoder = model.encoder_
+    means = [name for name, is_mean in zip(encoder.features, encoder.statistics, strict=True) if is_mean]
+    assert means == ["mean of target 0 by start", "mean of target 0 by start and end", "mean of target 0 by end"]
+    assert len(set(encoder.groups[encoder.statistics])) == 3
+    # New rows have the mean of their pair among all training rows, drawn towards the mean of all.
+    pair = encoder.features.index(means[1])
+    new = encoder.encode(FrameTable(X[500:]).chunk())[:, pair]
+    size = spreads(y[:500, None], np.ones(500))
+    for row in range(5):
+        alike = y[:500][((X.iloc[500 + row] == X)[["start", "end"]].all(axis=1))[:500]]
+        expected = (alike.sum() + PRIOR_ROWS * y[:500].mean()) / (len(alike) + PRIOR_ROWS)
+        assert new[row] == pytest.approx(expected / size[0])
+    gaps = X[500:].assign(start=None, end=None)
+    assert encoder.encode(FrameTable(gaps).chunk())[:, pair] == pytest.approx(y[:500].mean() / size[0])
+    model.save(tmp_path / "m.dsekl")
+    loaded = dsekl.load(tmp_path / "m.dsekl")
+    assert loaded.encoder_ == encoder
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    X[:500].assign(y=y[:500]).to_csv(tmp_path / "trips.csv", index=False)
+    given = ["fit", tmp_path / "trips.csv", "-t", "y", "-m", tmp_path / "c.dsekl", "-j", 1, "--validation", 0]
+    done = run(*given)
+    assert done.code == 0, done.err
+    assert dsekl.load(tmp_path / "c.dsekl").encoder_.to_dict()["columns"][:2] == encoder.to_dict()["columns"][:2]
+    assert "mean of the target, with end" in run("info", tmp_path / "c.dsekl").out
+
+
+def test_pairs_that_are_rare_have_no_means() -> None:
+    shared = {"a": 0.1, "b": 0.2, "c": 0.01, "d": 0.3}
+    assert crowded_pairs(shared, 100) == []
+    assert crowded_pairs(shared, 400) == [("b", "d"), ("a", "d")]
+    assert len(crowded_pairs(shared, 10**6)) == 3
+    assert crowded_pairs({}, 100) == []
+
+
+def test_no_more_pairs_are_told_apart_than_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_statistics, "MOST_LEVELS", 3)
+    book = LevelBook(1)
+    assert book.of(["a", "b", "a", "c", "d", None, "b"])[:, 0].tolist() == [0, 1, 0, 2, -1, -1, 1]
+
+
 def test_a_statistic_that_says_nothing_is_left_out() -> None:
     X, _ = shops(400)
     y = (X["size"] > 0).to_numpy()
@@ -306,6 +363,20 @@ def test_a_forged_statistic_is_refused(broken: str) -> None:
     with pytest.raises(ValueError, match="statistic"):
         Statistic.from_dict(forged, "statistic")
     assert Statistic.from_dict(saved, "statistic") == Statistic(["a", "b"], [[0.1], [0.2]], [0.15])
+
+
+@pytest.mark.parametrize("forged", [{"b": {}}, {"size": None}, {"nowhere": None}, [], 3])
+def test_forged_pairs_are_refused(forged: Any) -> None:
+    statistic = Statistic(["a", "b"], [[0.1], [0.2]], [0.15]).to_dict()
+    category = {"kind": "text", "levels": ["x", "y"], "missing": False, "other": False, "statistic": statistic}
+    number = {"kind": "number", "name": "size", "fill": 0.0, "missing": False, "centre": 0.0, "scale": 1.0}
+    columns = [category | {"name": "a", "pairs": {"b": statistic}}, category | {"name": "b"}, number]
+    saved = {"columns": columns, "left_out": {}}
+    assert TableEncoder.from_dict(saved).to_dict() == saved
+    if isinstance(forged, dict):
+        forged = {other: statistic if means is None else means for other, means in forged.items()}
+    with pytest.raises((ValueError, TypeError)):
+        TableEncoder.from_dict({"columns": [columns[0] | {"pairs": forged}, *columns[1:]], "left_out": {}})
 
 
 def test_numbers_with_heavy_tails_have_ranks_beside_them(run: Any, tmp_path: Path) -> None:

@@ -131,6 +131,11 @@ class CategoricalLearner:
         self.counts.update(other.counts)
         self.observe([])
 
+    def shared(self) -> float:
+        """Return how likely two rows are of one category."""
+        counts = [count for category, count in self.counts.items() if category is not None]
+        return sum(count**2 for count in counts) / max(1, sum(counts)) ** 2
+
     def _is_free_text(self) -> bool:
         """Tell whether values are sentences: mostly with spaces, and mostly different from row to row."""
         spaced = sum(" " in str(category).strip() for category in self.counts)

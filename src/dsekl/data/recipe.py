@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import saved_values as saved_value
-from .encoding import TableEncoder, categorical_columns, date_columns
+from .encoding import TableEncoder
 from .errors import DataFileError, quoted
 from .field_values import Column, is_missing, is_truth
+from .inferred_kinds import categorical_columns, date_columns
 from .large_integers import refuse_merged
 from .layout import Layout, find_column
 from .look_alikes import notes_on_columns

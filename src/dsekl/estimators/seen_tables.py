@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from dsekl.data.column_encodings import finite
-from dsekl.data.encoding import EncoderLearner, TableEncoder
+from dsekl.data.encoder_learner import EncoderLearner
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.errors import DataFileError
 from dsekl.data.frames import ArrayFrame, FrameTable, Kind, column_names, is_frame, kinds
 from dsekl.data.large_integers import refuse_merged
@@ -161,9 +162,9 @@ class ColumnKinds:
         return EncoderLearner(self.names, self.categories, rng, self.dates, self.levels)
 
 
-def learned_by(learner: EncoderLearner, ranks: bool = False) -> TableEncoder:
+def learned_by(learner: EncoderLearner, searched: bool = False) -> TableEncoder:
     """Return the encoder of rows that were observed, and warn of columns that it leaves out."""
-    encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES, ranks=ranks)
+    encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES, searched=searched)
     if not encoder.columns:
         raise ValueError(f"X has no column to learn from: {_listed(encoder.left_out)}")
     surprising = {name: why for name, why in encoder.left_out.items() if "constant" not in why}

@@ -18,7 +18,7 @@ from dsekl.cli.fit import fit
 from dsekl.cli.summary import most_important
 from dsekl.data import column_learners, encoder_learner, messages, sparse_encoding, target
 from dsekl.data.field_values import MISSING
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.search import lattice, regions
 from dsekl.tuning import candidate, halving
 

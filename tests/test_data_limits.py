@@ -20,7 +20,8 @@ import pytest
 from dsekl.data import DataFileError, SparseTable, lines, open_table, svmlight
 from dsekl.data import table as table_module
 from dsekl.data.delimited import DelimitedTable
-from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options, learn
 
 MEGABYTE = 2**20
 

@@ -19,7 +19,8 @@ from dsekl.data import table as table_module
 from dsekl.data.column_learners import NumericLearner
 from dsekl.data.folder import read_folder, write_folder
 from dsekl.data.messages import Message
-from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options, learn
 from dsekl.data.seen_rows import Columns, Seen
 from dsekl.data.training_data import load_training
 

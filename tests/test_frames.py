@@ -22,7 +22,15 @@ from dsekl.data.encoder_learner import EncoderLearner
 from dsekl.data.encoding import TableEncoder
 from dsekl.data.frames import FrameTable
 from dsekl.data.ranks import Ranks
-from dsekl.data.target_statistics import PRIOR_ROWS, LevelBook, LevelColumn, Statistic, TargetMeans, crowded_pairs
+from dsekl.data.target_statistics import (
+    PRIOR_ROWS,
+    LevelBook,
+    LevelColumn,
+    Spread,
+    Statistic,
+    TargetMeans,
+    crowded_pairs,
+)
 from dsekl.estimators.units import spreads
 from dsekl.persistence import ModelFileError
 from dsekl.rows import InformedRows
@@ -333,9 +341,12 @@ def test_two_columns_of_many_levels_have_means_together(run: Any, tmp_path: Path
 
 def test_pairs_that_are_rare_have_no_means() -> None:
     shared = {"a": 0.1, "b": 0.2, "c": 0.01, "d": 0.3}
-    assert crowded_pairs(shared, 100) == []
-    assert crowded_pairs(shared, 400) == [("b", "d"), ("a", "d")]
-    assert len(crowded_pairs(shared, 10**6)) == 3
+    many = {name: Spread(1_000, share) for name, share in shared.items()}
+    assert crowded_pairs(many, 100) == []
+    assert crowded_pairs(many, 400) == [("b", "d"), ("a", "d")]
+    assert len(crowded_pairs(many, 10**6)) == 3
+    # Where each pair has many rows, the code says enough.
+    assert crowded_pairs({name: Spread(12, share) for name, share in shared.items()}, 10_000) == []
     assert crowded_pairs({}, 100) == []
 
 

@@ -24,7 +24,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from dsekl.data import DataFileError, SparseTable, Table, many_files, open_table, opener
 from dsekl.data import table as table_module
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.data.training_data import load_training
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]

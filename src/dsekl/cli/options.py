@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 
 from .console import UsageError
 

@@ -12,6 +12,7 @@ from .errors import quoted
 from .field_values import Numbers
 from .messages import Message
 from .ranks import ranks_of
+from .target_statistics import Spread
 
 MIN_FREQUENCY = 2
 """Training rows that a category needs to have a feature of its own."""
@@ -131,10 +132,10 @@ class CategoricalLearner:
         self.counts.update(other.counts)
         self.observe([])
 
-    def shared(self) -> float:
-        """Return how likely two rows are of one category."""
+    def spread(self) -> Spread:
+        """Return how rows are spread over the categories."""
         counts = [count for category, count in self.counts.items() if category is not None]
-        return sum(count**2 for count in counts) / max(1, sum(counts)) ** 2
+        return Spread(len(counts), sum(count**2 for count in counts) / max(1, sum(counts)) ** 2)
 
     def _is_free_text(self) -> bool:
         """Tell whether values are sentences: mostly with spaces, and mostly different from row to row."""

@@ -117,7 +117,7 @@ class EncoderLearner:
             for learner in self._learners
             if isinstance(learner, CategoricalLearner) and learner.name in many
         }
-        pairs = crowded_pairs({name: learner.shared() for name, learner in seen.items()}, self.n_rows)
+        pairs = crowded_pairs({name: learner.spread() for name, learner in seen.items()}, self.n_rows)
         return [
             replace(column, pairs=dict.fromkeys(sorted(b for a, b in pairs if a == column.name)))
             if isinstance(column, CategoricalColumn)

@@ -189,13 +189,28 @@ def together(texts: Sequence[str | None], others: Sequence[str | None]) -> list[
     ]
 
 
-def crowded_pairs(shared: Mapping[str, float], n_rows: int) -> list[tuple[str, str]]:
-    """Return the columns that have means together; ``shared`` says for each how likely two rows are of one category.
+@dataclass(frozen=True)
+class Spread:
+    """How many categories a column has, and how likely two rows are of the same one."""
 
-    Were columns independent of each other, a row would share its pair with as many rows as the mean of all counts for.
+    n_levels: int
+    shared: float
+
+
+def crowded_pairs(spreads: Mapping[str, Spread], n_rows: int) -> list[tuple[str, str]]:
+    """Return the columns that have means together: those of which most pairs are rare, and most rows have others alike.
+
+    Were the columns independent of each other, a row would share its pair with as many rows as the mean of all counts
+    for, and the pairs that there may be would have fewer. Of pairs that all have many rows, the code says enough.
     """
-    pairs = sorted(combinations(shared, 2), key=lambda pair: -shared[pair[0]] * shared[pair[1]])
-    return [(a, b) for a, b in pairs if n_rows * shared[a] * shared[b] >= PRIOR_ROWS][:MOST_PAIRS]
+    pairs = sorted(combinations(spreads, 2), key=lambda pair: -spreads[pair[0]].shared * spreads[pair[1]].shared)
+    found = []
+    for a, b in pairs:
+        first, second = spreads[a], spreads[b]
+        rare = first.n_levels * second.n_levels * PRIOR_ROWS > n_rows
+        if rare and n_rows * first.shared * second.shared >= PRIOR_ROWS:
+            found.append((a, b))
+    return found[:MOST_PAIRS]
 
 
 def n_means_of(classes: int) -> int:

@@ -205,8 +205,8 @@ def show_objective(rows: int | None) -> Iterator[Measured]:
 def show_intervals(rows: int | None) -> Iterator[Measured]:
     """Compare 90 % intervals with those between LightGBM's quantiles.
 
-    These cover fewer rows than they say. Conformal ones are as much wider as a quarter of the training rows, held out for
-    that, ask for.
+    These cover fewer rows than they say. Conformal ones are as much wider as a quarter of the training rows, which is
+    held out for that, asks for.
     """
 
     def ours(X: Any, y: Any, new: Any) -> Any:

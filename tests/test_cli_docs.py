@@ -128,3 +128,19 @@ def test_the_help_shows_no_type_of_a_flag_and_no_braces(name: str, capsys: pytes
     assert "--help" in told
     assert "<bool>" not in told
     assert "{" not in told
+
+
+def test_the_commands_of_the_first_table_run_as_they_stand(
+    run: Any, bought: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, like in (("shop.csv", "train.csv"), ("new.csv", "test.csv")):
+        (tmp_path / name).write_bytes((bought / like).read_bytes())
+    page = (ROOT / "docs" / "guide" / "first-table.md").read_text()
+    commands = [line.split()[1:] for line in page.splitlines() if line.startswith("dsekl ")]
+    assert [command[0] for command in commands] == ["fit", "predict", "evaluate"]
+    for command in commands:
+        done = run(*command)
+        assert done.code == 0, done.err
+    assert (tmp_path / "out.csv").read_text().startswith("prediction,probability no,probability yes")
+    assert "accuracy" in done.out

@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.data import target_statistics
+from dsekl.data.calendar_names import places_in_cycle
 from dsekl.data.encoder_learner import EncoderLearner
 from dsekl.data.encoding import TableEncoder
 from dsekl.data.frames import FrameTable
@@ -269,6 +270,18 @@ def test_nothing_shows_the_targets_of_rows_that_judge() -> None:
     )
 
 
+def test_the_means_of_new_rows_count_weights() -> None:
+    means = means_by_shop()
+    twice = np.r_[np.arange(300), np.arange(0, 300, 3)]
+    (column,) = means.columns
+    repeated = LevelColumn(column.levels, column.of_row[twice], column.features)
+    found = TargetMeans.of([repeated], means.targets[twice], np.ones(400), np.random.default_rng(3)).statistics()
+    weights = np.where(np.arange(300) % 3 == 0, 2.0, 1.0)
+    (weighted,) = TargetMeans.of(means.columns, means.targets, weights, np.random.default_rng(3)).statistics()
+    np.testing.assert_allclose(weighted.means, found[0].means)
+    assert weighted.of_all == pytest.approx(found[0].of_all)
+
+
 def test_rows_that_judge_are_honest_where_categories_say_nothing() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"shop": [f"s{k}" for k in rng.integers(0, 120, 400)], "x": rng.normal(size=400)})
@@ -298,6 +311,40 @@ def test_both_doors_have_the_same_statistic(run: Any, tmp_path: Path, task: str)
     judged = run(*given, "--json").json
     assert judged["validation"]["r2" if task == "regression" else "accuracy"] > 0.5
     assert dsekl.load(tmp_path / "m.dsekl").encoder_ == model.encoder_
+
+
+def test_months_and_weekdays_have_a_place_in_their_cycle(tmp_path: Path) -> None:
+    months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sept", "oct", "nov", "dec"]
+    X = pd.DataFrame({"m": [months[k % 12] for k in range(48)], "x": np.arange(48.0)})
+    X.loc[5, "m"] = None
+    model = DSEKLRegressor(**GIVEN).fit(X, np.arange(48.0))
+    encoder = model.encoder_
+    assert encoder.features[12:15] == ["m missing", "m sine", "m cosine"]
+    assert encoder.groups[:15].tolist() == [0] * 13 + [1, 1]
+    places = encoder.encode(FrameTable(X).chunk())[:, 13:15]
+    apart = np.linalg.norm(places[:12] - places[11], axis=1)
+    assert apart[0] == pytest.approx(apart[10]), "December is as near to January as to November"
+    assert places[5].tolist() == [0.0, 0.0], "a missing one is in the middle"
+    assert encoder.encode(FrameTable(X.assign(m="?!")).chunk())[:, 13:15].max() == 0.0
+    model.save(tmp_path / "m.dsekl")
+    assert dsekl.load(tmp_path / "m.dsekl").encoder_ == encoder
+    forged = encoder.to_dict()
+    forged["columns"][0]["levels"][0] = "brumaire"
+    with pytest.raises(ValueError, match="are in no cycle"):
+        TableEncoder.from_dict(forged)
+
+
+def test_names_of_months_and_weekdays() -> None:
+    assert places_in_cycle(["Mon", "tues", "SUNDAY", "Thu."]) == {
+        "Mon": 0,
+        "tues": 1 / 7,
+        "SUNDAY": 6 / 7,
+        "Thu.": 3 / 7,
+    }
+    assert places_in_cycle(["march", "May", "april"]) == {"march": 2 / 12, "May": 4 / 12, "april": 3 / 12}
+    assert places_in_cycle(["may", "april"]) is None, "two people"
+    assert places_in_cycle(["may", "april", "june", "claudia"]) is None
+    assert places_in_cycle(["jan", "mon", "tue", "wed"]) is None
 
 
 def trips(n: int) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .calendar_names import places_in_cycle
 from .column_encodings import CategoricalColumn, NumericColumn, OrderedColumn
 from .errors import quoted
 from .field_values import Numbers
@@ -156,7 +157,8 @@ class CategoricalLearner:
         frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
         frequent.sort(key=lambda category: (-counts[category], category))
         categories = sorted(frequent[:max_categories])
-        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts))
+        cycle = places_in_cycle(categories) is not None
+        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts), cycle=cycle)
         if len(column.features) < 2:
             return ("no category occurs twice" if column.other else "it is constant"), None
         if len(frequent) <= max_categories:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dsekl.data import open_table
-from dsekl.data.recipe import Options, learn
+from dsekl.data.recipe_learner import Options, learn
 
 
 def mixed_csv(path: Path, rows: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from report import load
 from sklearn import datasets
 
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.data.training_data import load_training
 
 

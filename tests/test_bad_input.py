@@ -188,7 +188,7 @@ MASKED = np.ma.masked_array(ROWS, mask=ROWS > 0)
         (np.zeros((6, 2), "M8[s]"), range(6), None, r"X holds times \(datetime64\[s\]\)"),
         (ROWS, np.zeros(6, "m8[s]"), None, r"y holds times \(timedelta64\[s\]\)"),
         (np.array([[10**400, 1]] * 6, dtype=object), range(6), None, "X cannot be read as numbers .int too large"),
-        (np.array([["a", 1]] * 6, dtype=object), range(6), None, "X cannot be read as numbers .*texts in a frame"),
+        (np.array([["a", 1], [2, 1]] * 3, dtype=object), range(6), None, "column 'x0': holds 2, and row 0 a text"),
         (ROWS, ["a"] * 6, None, "y cannot be read as numbers .could not convert string to float: 'a'"),
         (ROWS, range(6), ["a"] * 6, "sample_weight cannot be read as numbers .could not convert"),
     ],

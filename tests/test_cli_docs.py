@@ -16,9 +16,9 @@ from dsekl.cli import app
 from dsekl.cli import options as o
 from dsekl.cli.fit import fit
 from dsekl.cli.summary import most_important
-from dsekl.data import column_learners, encoding, messages, sparse_encoding, target
+from dsekl.data import column_learners, encoder_learner, messages, sparse_encoding, target
 from dsekl.data.field_values import MISSING
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.search import lattice, regions
 from dsekl.tuning import candidate, halving
 
@@ -40,7 +40,7 @@ def default(name: str) -> Any:
     "sentence",
     [
         f"at most {sparse_encoding.MOST_DENSE_COLUMNS} columns",
-        f"(of {encoding.SAMPLE_ROWS:,} random ones in a larger table)",
+        f"(of {encoder_learner.SAMPLE_ROWS:,} random ones in a larger table)",
         f"occur at least {column_learners.MIN_FREQUENCY} times",
         f"the {Options().max_categories} most frequent at most (`--max-levels`)",
         f"more than {column_learners.MOST_COUNTED_CATEGORIES:,} categories",
@@ -128,3 +128,19 @@ def test_the_help_shows_no_type_of_a_flag_and_no_braces(name: str, capsys: pytes
     assert "--help" in told
     assert "<bool>" not in told
     assert "{" not in told
+
+
+def test_the_commands_of_the_first_table_run_as_they_stand(
+    run: Any, bought: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, like in (("shop.csv", "train.csv"), ("new.csv", "test.csv")):
+        (tmp_path / name).write_bytes((bought / like).read_bytes())
+    page = (ROOT / "docs" / "guide" / "first-table.md").read_text()
+    commands = [line.split()[1:] for line in page.splitlines() if line.startswith("dsekl ")]
+    assert [command[0] for command in commands] == ["fit", "predict", "evaluate"]
+    for command in commands:
+        done = run(*command)
+        assert done.code == 0, done.err
+    assert (tmp_path / "out.csv").read_text().startswith("prediction,probability no,probability yes")
+    assert "accuracy" in done.out

@@ -17,11 +17,11 @@ from dsekl.dask import overview
 from dsekl.data import (
     column_encodings,
     column_learners,
-    encoding,
+    encoder_learner,
     lines,
     npy_header,
     ranks,
-    recipe,
+    recipe_learner,
     table,
     target,
     target_statistics,
@@ -96,7 +96,7 @@ W = r"(\w+)"
 """A number in words."""
 
 NUMBERS: list[tuple[str, str, float]] = [
-    ("guide/clusters", rf"those of a sample of {N} rows", encoding.SAMPLE_ROWS),
+    ("guide/clusters", rf"those of a sample of {N} rows", encoder_learner.SAMPLE_ROWS),
     ("guide/clusters", rf"one for each {N} rows", cuts.MOST_ROWS),
     ("guide/clusters", rf"a sample of up to {N} rows, drawn", overview.SAMPLE_ROWS),
     ("guide/clusters", rf"drawn from up to {N} times as many", overview.SPARE),
@@ -277,7 +277,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/data-and-cli", rf"reads {N} damaged and forged files", data_files.COUNT),
     ("design/data-and-cli", rf"forged files, {N} folders", folders.COUNT),
     ("design/data-and-cli", rf"folders and {N} journals", journals.COUNT),
-    ("design/data-and-cli", rf"encoded: {N} categories", recipe.Options().max_categories),
+    ("design/data-and-cli", rf"encoded: {N} categories", recipe_learner.Options().max_categories),
     ("design/data-and-cli", rf"each with {N} training rows", column_learners.MIN_FREQUENCY),
     ("design/data-and-cli", rf"up to {N} different integers", target.MOST_INFERRED_CLASSES),
     ("design/data-and-cli", rf"The share is {N} by default", options.DEFAULT_VALIDATION),

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dsekl.data import DataFileError, column_learners, open_table
-from dsekl.data import encoding as encoding_module
+from dsekl.data import DataFileError, column_learners, encoder_learner, open_table
 from dsekl.data import table as table_module
 from dsekl.data.column_learners import NumericLearner
 from dsekl.data.folder import read_folder, write_folder
 from dsekl.data.messages import Message
-from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options, learn
 from dsekl.data.seen_rows import Columns, Seen
 from dsekl.data.training_data import load_training
 
@@ -160,7 +160,7 @@ def test_moments_do_not_depend_on_the_chunks(values: list[float], size: int) -> 
 
 
 def test_medians_of_a_sample_do_not_depend_on_the_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding_module, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(encoder_learner, "SAMPLE_ROWS", 50)
     values = np.random.default_rng(0).standard_normal(500)
     path = write(tmp_path, "a,y\n" + "".join(f"{v},{i % 2}\n" for i, v in enumerate(values)))
     whole, _, _ = taught(path)

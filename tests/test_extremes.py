@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dsekl import DSEKLClassifier, DSEKLRegressor, load
 from dsekl.data import DataFileError, open_table
-from dsekl.data.recipe import Options, learn
+from dsekl.data.recipe_learner import Options, learn
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 
 RNG = np.random.default_rng(0)

@@ -19,7 +19,8 @@ import pytest
 from dsekl import DSEKLClassifier, plain_json
 from dsekl.data import DataFileError, open_table, replaced_folder
 from dsekl.data.folder import RECIPE_FILE, X_FILE, Y_FILE, read_folder, write_folder
-from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options, learn
 from dsekl.data.training_data import load_training
 from dsekl.tuning import JournalFileError, tune
 from dsekl.tuning.journal import checksum
@@ -46,7 +47,7 @@ import os, signal, sys
 from pathlib import Path
 from dsekl.data import open_table, replaced_folder
 from dsekl.data.folder import write_folder
-from dsekl.data.recipe import Options, learn
+from dsekl.data.recipe_learner import Options, learn
 step, folder = int(sys.argv[1]), Path(sys.argv[2])
 done = 0
 def counted(function):

@@ -176,13 +176,24 @@ def test_none_takes_all_columns_for_numbers() -> None:
         fitted(["a", "b"] * (N // 2), categorical_features=None)
 
 
-def test_lists_with_texts_are_encoded_where_they_are_named() -> None:
+def test_arrays_and_lists_with_texts_are_encoded_as_frames_are() -> None:
+    """A ColumnTransformer gives such arrays, and so do meta-estimators that take frames apart."""
     rows = [[x, "abc"[i % 3]] for i, x in enumerate(X)]
-    model = DSEKLClassifier(**GIVEN, categorical_features=[1]).fit(rows, Y)
-    assert model.encoder_.features == ["x0", "x1 = a", "x1 = b", "x1 = c"]
-    assert model.predict(rows).shape == (N,)
-    with pytest.raises(ValueError, match=r"X cannot be read as numbers.*categorical_features names"):
-        DSEKLClassifier(**GIVEN).fit(rows, Y)
+    f = fitted([text for _, text in rows]).decision_function(with_column([text for _, text in rows]))
+    took = [[x, timedelta(hours=i), date(2024, 1, 1) + timedelta(days=i)] for i, x in enumerate(X)]
+    for given in (rows, np.array(rows), np.array(rows, dtype=object)):
+        for settings in ({}, {"categorical_features": [1]}):
+            model = DSEKLClassifier(**GIVEN, **settings).fit(given, Y)
+            assert model.encoder_.features == ["x0", "x1 = a", "x1 = b", "x1 = c"]
+            np.testing.assert_array_equal(model.decision_function(given), f)
+    times = DSEKLClassifier(**GIVEN).fit(np.array(took, dtype=object), Y)
+    assert times.encoder_.features[:4] == ["x0", "x1 in days", "x2 in days", "x2 sine of weekday"]
+    assert times.predict(np.array(took, dtype=object)).shape == (N,)
+    assert not hasattr(DSEKLClassifier(**GIVEN).fit(np.array([[str(x)] for x in X]), Y), "encoder_")
+    with pytest.raises(ValueError, match="row 1 of X: column 'x1': holds 'b', and row 0 a number"):
+        DSEKLClassifier(**GIVEN).fit(np.array([[x, "b" if i % 2 else 1.0] for i, x in enumerate(X)], dtype=object), Y)
+    with pytest.raises(ValueError, match="X holds 'a' in row 0, column 'x1', which is no number"):
+        DSEKLClassifier(**GIVEN, strict=True).fit(np.array(rows, dtype=object), Y)
     matrix = sparse.csr_array(np.column_stack([X, X > 0]))
     with pytest.raises(ValueError, match=r"categorical_features=\[1\] is for frames and dense arrays"):
         DSEKLClassifier(**GIVEN, categorical_features=[1]).fit(matrix, Y)
@@ -196,6 +207,59 @@ def test_an_array_at_fit_and_a_frame_at_predict_go_by_places() -> None:
     np.testing.assert_array_equal(f, model.decision_function(gaps))
     with pytest.raises(ValueError, match="X has 3 columns, but DSEKLClassifier is expecting 2 features"):
         model.predict(pd.DataFrame(np.zeros((3, 3))))
+
+
+def test_columns_that_are_numbered_are_taken_by_places() -> None:
+    """So pandas reads a file without a header."""
+    texts = ["abc"[i % 3] for i in range(N)]
+    frame = pd.DataFrame({0: X, 1: texts})
+    model = DSEKLClassifier(**GIVEN).fit(frame, Y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.encoder_.features == ["x0", "x1 = a", "x1 = b", "x1 = c"]
+    f = fitted(texts).decision_function(with_column(texts))
+    for new in (frame, frame.to_numpy(), pd.DataFrame({5: X, 2: texts})):
+        np.testing.assert_array_equal(model.decision_function(new), f)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        model.predict(with_column(texts))
+    gaps = pd.DataFrame({0: X, 1: np.where(np.arange(N) % 5, X, np.nan)})
+    assert DSEKLClassifier(**GIVEN).fit(gaps, Y).encoder_.features == ["x0", "x1", "x1 missing"]
+
+
+def test_durations_have_no_place_in_a_cycle() -> None:
+    hours = pd.Series(pd.to_timedelta(9 * np.arange(N), unit="h"))
+    for took in (hours, objects(timedelta(hours=9 * i) for i in range(N)), objects(hours.to_numpy())):
+        model = fitted(took)
+        assert model.encoder_.features == ["x", "c in days"]
+        np.testing.assert_allclose(np.diff(model.encoder_.encode(FrameTable(with_column(took)).chunk())[:, 1]), 9 / 24)
+    at = fitted([time(i % 24, i) for i in range(N)])
+    assert at.encoder_.features == ["x", "c in days", "c sine of hour", "c cosine of hour"]
+
+
+def test_categories_that_are_booleans_are_known_as_booleans_later() -> None:
+    truth = np.arange(N) % 2 == 0
+    model = fitted(pd.Categorical(truth))
+    assert model.encoder_.features == ["x", "c = False", "c = True"]
+    f = model.decision_function(with_column(pd.Categorical(truth)))
+    for same in (truth, pd.array(truth, dtype="boolean"), objects(truth.tolist()), [str(value) for value in truth]):
+        np.testing.assert_array_equal(model.decision_function(with_column(same)), f)
+    named = fitted(truth, categorical_features=["c"])
+    np.testing.assert_array_equal(named.decision_function(with_column(truth)), f)
+
+
+def test_integers_of_128_bits_are_numbers() -> None:
+    pl = pytest.importorskip("polars")
+    whole = np.arange(N) % 7
+    f = fitted(whole).decision_function(with_column(whole))
+    wide = pl.DataFrame({"x": X, "c": pl.Series(whole.tolist(), dtype=pl.Int128)})
+    np.testing.assert_array_equal(DSEKLClassifier(**GIVEN).fit(wide, Y).decision_function(wide), f)
+
+
+def test_a_text_among_new_numbers_has_a_place() -> None:
+    model = DSEKLClassifier(**GIVEN).fit(pd.DataFrame({"a": X, "b": X}), Y)
+    with pytest.raises(ValueError, match=r"X holds 'n\.k\.' in row 2, column 'b', which is no number"):
+        model.predict(pd.DataFrame({"a": X[:3], "b": ["1", "2", "n.k."]}))
+    with pytest.raises(ValueError, match=r"X holds 'n\.k\.' in row 0, column 'x1', which is no number"):
+        DSEKLClassifier(**GIVEN).fit(np.column_stack([X, X]), Y).predict(np.array([[1.0, "n.k."]], dtype=object))
 
 
 def test_numbers_that_cannot_be_used_have_a_place() -> None:

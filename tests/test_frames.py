@@ -17,9 +17,22 @@ from sklearn.preprocessing import OneHotEncoder
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
-from dsekl.data.encoding import EncoderLearner
+from dsekl.data import target_statistics
+from dsekl.data.calendar_names import places_in_cycle
+from dsekl.data.encoder_learner import EncoderLearner
+from dsekl.data.encoding import TableEncoder
+from dsekl.data.frames import FrameTable
 from dsekl.data.ranks import Ranks
-from dsekl.data.target_statistics import LevelBook, LevelColumn, Statistic, TargetMeans
+from dsekl.data.target_statistics import (
+    PRIOR_ROWS,
+    LevelBook,
+    LevelColumn,
+    Spread,
+    Statistic,
+    TargetMeans,
+    crowded_pairs,
+)
+from dsekl.estimators.units import spreads
 from dsekl.persistence import ModelFileError
 from dsekl.rows import InformedRows
 
@@ -257,6 +270,18 @@ def test_nothing_shows_the_targets_of_rows_that_judge() -> None:
     )
 
 
+def test_the_means_of_new_rows_count_weights() -> None:
+    means = means_by_shop()
+    twice = np.r_[np.arange(300), np.arange(0, 300, 3)]
+    (column,) = means.columns
+    repeated = LevelColumn(column.levels, column.of_row[twice], column.features)
+    found = TargetMeans.of([repeated], means.targets[twice], np.ones(400), np.random.default_rng(3)).statistics()
+    weights = np.where(np.arange(300) % 3 == 0, 2.0, 1.0)
+    (weighted,) = TargetMeans.of(means.columns, means.targets, weights, np.random.default_rng(3)).statistics()
+    np.testing.assert_allclose(weighted.means, found[0].means)
+    assert weighted.of_all == pytest.approx(found[0].of_all)
+
+
 def test_rows_that_judge_are_honest_where_categories_say_nothing() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"shop": [f"s{k}" for k in rng.integers(0, 120, 400)], "x": rng.normal(size=400)})
@@ -288,6 +313,96 @@ def test_both_doors_have_the_same_statistic(run: Any, tmp_path: Path, task: str)
     assert dsekl.load(tmp_path / "m.dsekl").encoder_ == model.encoder_
 
 
+def test_months_and_weekdays_have_a_place_in_their_cycle(tmp_path: Path) -> None:
+    months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sept", "oct", "nov", "dec"]
+    X = pd.DataFrame({"m": [months[k % 12] for k in range(48)], "x": np.arange(48.0)})
+    X.loc[5, "m"] = None
+    model = DSEKLRegressor(**GIVEN).fit(X, np.arange(48.0))
+    encoder = model.encoder_
+    assert encoder.features[12:15] == ["m missing", "m sine", "m cosine"]
+    assert encoder.groups[:15].tolist() == [0] * 13 + [1, 1]
+    places = encoder.encode(FrameTable(X).chunk())[:, 13:15]
+    apart = np.linalg.norm(places[:12] - places[11], axis=1)
+    assert apart[0] == pytest.approx(apart[10]), "December is as near to January as to November"
+    assert places[5].tolist() == [0.0, 0.0], "a missing one is in the middle"
+    assert encoder.encode(FrameTable(X.assign(m="?!")).chunk())[:, 13:15].max() == 0.0
+    model.save(tmp_path / "m.dsekl")
+    assert dsekl.load(tmp_path / "m.dsekl").encoder_ == encoder
+    forged = encoder.to_dict()
+    forged["columns"][0]["levels"][0] = "brumaire"
+    with pytest.raises(ValueError, match="are in no cycle"):
+        TableEncoder.from_dict(forged)
+
+
+def test_names_of_months_and_weekdays() -> None:
+    assert places_in_cycle(["Mon", "tues", "SUNDAY", "Thu."]) == {
+        "Mon": 0,
+        "tues": 1 / 7,
+        "SUNDAY": 6 / 7,
+        "Thu.": 3 / 7,
+    }
+    assert places_in_cycle(["march", "May", "april"]) == {"march": 2 / 12, "May": 4 / 12, "april": 3 / 12}
+    assert places_in_cycle(["may", "april"]) is None, "two people"
+    assert places_in_cycle(["may", "april", "june", "claudia"]) is None
+    assert places_in_cycle(["jan", "mon", "tue", "wed"]) is None
+
+
+def trips(n: int) -> tuple[Any, Any]:
+    """Return a frame of trips from one of 14 places to another, some of them often, and the minutes they take."""
+    rng = np.random.default_rng(0)
+    share = np.r_[np.full(4, 0.2), np.full(10, 0.02)]
+    start, end = (rng.choice(14, n, p=share) for _ in range(2))
+    minutes = rng.permutation(14 * 14).reshape(14, 14)[start, end] / 30 + 0.1 * rng.normal(size=n)
+    frame = pd.DataFrame({"start": [f"p{k}" for k in start], "end": [f"q{k}" for k in end], "load": rng.normal(size=n)})
+    return frame, minutes.round(3)
+
+
+def test_two_columns_of_many_levels_have_means_together(run: Any, tmp_path: Path) -> None:
+    X, y = trips(600)
+    model = DSEKLRegressor(**QUICK).fit(X[:500], y[:500])
+    encoder = model.encoder_
+    means = [name for name, is_mean in zip(encoder.features, encoder.statistics, strict=True) if is_mean]
+    assert means == ["mean of target 0 by start", "mean of target 0 by start and end", "mean of target 0 by end"]
+    assert len(set(encoder.groups[encoder.statistics])) == 3
+    # New rows have the mean of their pair among all training rows, drawn towards the mean of all.
+    pair = encoder.features.index(means[1])
+    new = encoder.encode(FrameTable(X[500:]).chunk())[:, pair]
+    size = spreads(y[:500, None], np.ones(500))
+    for row in range(5):
+        alike = y[:500][((X.iloc[500 + row] == X)[["start", "end"]].all(axis=1))[:500]]
+        expected = (alike.sum() + PRIOR_ROWS * y[:500].mean()) / (len(alike) + PRIOR_ROWS)
+        assert new[row] == pytest.approx(expected / size[0])
+    gaps = X[500:].assign(start=None, end=None)
+    assert encoder.encode(FrameTable(gaps).chunk())[:, pair] == pytest.approx(y[:500].mean() / size[0])
+    model.save(tmp_path / "m.dsekl")
+    loaded = dsekl.load(tmp_path / "m.dsekl")
+    assert loaded.encoder_ == encoder
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    X[:500].assign(y=y[:500]).to_csv(tmp_path / "trips.csv", index=False)
+    given = ["fit", tmp_path / "trips.csv", "-t", "y", "-m", tmp_path / "c.dsekl", "-j", 1, "--validation", 0]
+    done = run(*given)
+    assert done.code == 0, done.err
+    assert dsekl.load(tmp_path / "c.dsekl").encoder_.to_dict()["columns"][:2] == encoder.to_dict()["columns"][:2]
+    assert "mean of the target, with end" in run("info", tmp_path / "c.dsekl").out
+
+
+def test_pairs_that_are_rare_have_no_means() -> None:
+    shared = {"a": 0.1, "b": 0.2, "c": 0.01, "d": 0.3}
+    many = {name: Spread(1_000, share) for name, share in shared.items()}
+    assert crowded_pairs(many, 100) == []
+    assert crowded_pairs(many, 400) == [("b", "d"), ("a", "d")]
+    assert len(crowded_pairs(many, 10**6)) == 3
+    # Where each pair has many rows, the code says enough.
+    assert crowded_pairs({name: Spread(12, share) for name, share in shared.items()}, 10_000) == []
+    assert crowded_pairs({}, 100) == []
+
+
+def test_no_more_pairs_are_told_apart_than_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_statistics, "MOST_LEVELS", 3)
+    book = LevelBook(1)
+    assert book.of(["a", "b", "a", "c", "d", None, "b"])[:, 0].tolist() == [0, 1, 0, 2, -1, -1, 1]
+
+
 def test_a_statistic_that_says_nothing_is_left_out() -> None:
     X, _ = shops(400)
     y = (X["size"] > 0).to_numpy()
@@ -306,6 +421,20 @@ def test_a_forged_statistic_is_refused(broken: str) -> None:
     with pytest.raises(ValueError, match="statistic"):
         Statistic.from_dict(forged, "statistic")
     assert Statistic.from_dict(saved, "statistic") == Statistic(["a", "b"], [[0.1], [0.2]], [0.15])
+
+
+@pytest.mark.parametrize("forged", [{"b": {}}, {"size": None}, {"nowhere": None}, [], 3])
+def test_forged_pairs_are_refused(forged: Any) -> None:
+    statistic = Statistic(["a", "b"], [[0.1], [0.2]], [0.15]).to_dict()
+    category = {"kind": "text", "levels": ["x", "y"], "missing": False, "other": False, "statistic": statistic}
+    number = {"kind": "number", "name": "size", "fill": 0.0, "missing": False, "centre": 0.0, "scale": 1.0}
+    columns = [category | {"name": "a", "pairs": {"b": statistic}}, category | {"name": "b"}, number]
+    saved = {"columns": columns, "left_out": {}}
+    assert TableEncoder.from_dict(saved).to_dict() == saved
+    if isinstance(forged, dict):
+        forged = {other: statistic if means is None else means for other, means in forged.items()}
+    with pytest.raises((ValueError, TypeError)):
+        TableEncoder.from_dict({"columns": [columns[0] | {"pairs": forged}, *columns[1:]], "left_out": {}})
 
 
 def test_numbers_with_heavy_tails_have_ranks_beside_them(run: Any, tmp_path: Path) -> None:
@@ -383,12 +512,12 @@ def test_an_unknown_category_is_none_of_the_known() -> None:
 
 
 def test_dates_have_the_cycles_that_vary() -> None:
+    """What has been seen of less than half a cycle, the trend says as well."""
     days = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(20), unit="D"), "x": range(20)})
     model = DSEKLRegressor(**GIVEN).fit(days, np.arange(20.0))
-    assert model.encoder_.features == [
-        "day in days", "day sine of weekday", "day cosine of weekday", "day sine of season", "day cosine of season",
-        "x",
-    ]  # fmt: skip
+    assert model.encoder_.features == ["day in days", "day sine of weekday", "day cosine of weekday", "x"]
+    years = days.assign(day=pd.Timestamp("2024-01-01") + pd.to_timedelta(10 * np.arange(20), unit="D"))
+    assert "day sine of season" in DSEKLRegressor(**GIVEN).fit(years, np.arange(20.0)).encoder_.features
     zoned = days.assign(day=days["day"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"))
     np.testing.assert_array_equal(model.predict(zoned), model.predict(days))
 
@@ -413,6 +542,7 @@ def test_bad_columns_are_named(bad: str) -> None:
 def test_bad_names_are_named() -> None:
     frame = pd.DataFrame([["a", 1.0], ["b", 2.0]] * 5)
     y = np.arange(10.0)
+    frame.columns = ["x", 0]
     with pytest.raises(ValueError, match="column name 0 of type int; make all names texts"):
         DSEKLRegressor(**GIVEN).fit(frame, y)
     frame.columns = ["x", "x"]

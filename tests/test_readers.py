@@ -10,6 +10,7 @@ import lzma
 import os
 import pickle
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from dsekl.data import DataFileError, SparseTable, Table, many_files, open_table, opener
 from dsekl.data import table as table_module
+from dsekl.data.recipe_learner import Options
+from dsekl.data.training_data import load_training
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
 
@@ -347,3 +350,27 @@ def test_row_groups_of_parquet_are_pieces_that_know_their_places(
     again = pickle.loads(pickle.dumps(DataFileError("file", "is wrong", "a", "; set {target}")))
     assert str(again) == "file: column 'a': is wrong; set target=..."
     assert again.message.with_names({"target": "--target"}).endswith("--target")
+
+
+def test_a_zip_archive_of_one_file_is_that_file(tmp_path: Path) -> None:
+    path = tmp_path / "table.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.mkdir("folder")
+        archive.writestr("folder/table.csv", "a,b\n1,x\n2,y\n")
+    (chunk,) = opened(path).chunks(frozenset({"b"}))
+    assert chunk.numbers("a").tolist() == [1, 2]
+    assert chunk.text("b") == ["x", "y"]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("more.csv", "a,b\n")
+    assert problem(path).endswith("and no array 'X'; give an npz file, or a zip archive of one csv file")
+
+
+def test_booleans_of_parquet_are_labels_and_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    truth = [True, False, True, False]
+    pd.DataFrame({"x": [1, 2, 3, 4], "b": truth, "gap": [True, None, False, True], "y": truth}).to_parquet(path)
+    recipe, X, y = load_training(path, Options(target="y"))
+    assert recipe.target.classes == ["False", "True"]
+    assert y.tolist() == [1, 0, 1, 0]
+    assert recipe.encoder.to_dict()["columns"][1]["kind"] == "number"
+    np.testing.assert_array_equal(X[:, 1], truth)

@@ -16,7 +16,8 @@ from dsekl.data.dialect import find_delimiter, looks_like_header
 from dsekl.data.encoding import TableEncoder
 from dsekl.data.field_values import as_numbers
 from dsekl.data.number_spelling import find_decimal, in_points
-from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options, learn
 
 
 def no_error(i: int, field: str) -> Exception:

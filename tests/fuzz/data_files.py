@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from dsekl.data import DataFileError, open_table
-from dsekl.data.recipe import Options, Recipe, learn
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options, learn
 
 from .damage import damaged, odd_number, odd_text
 

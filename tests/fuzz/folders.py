@@ -17,7 +17,7 @@ import numpy as np
 
 from dsekl.data import DataFileError, open_table
 from dsekl.data.folder import RECIPE_FILE, X_FILE, Y_FILE, _digest, read_folder, write_folder
-from dsekl.data.recipe import Options, learn
+from dsekl.data.recipe_learner import Options, learn
 
 from .damage import damaged, forged_json
 

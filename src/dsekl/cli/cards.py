@@ -143,6 +143,7 @@ def _encoding(column: dict[str, Any]) -> tuple[str, str]:
     """Return what a column is, and what it becomes."""
     if column["kind"] == "text":
         means = ", mean of the target" if column.get("statistic") is not None else ""
+        means += "".join(f", with {other}" for other in column.get("pairs", ()))
         return "categorical", f"{len(column['levels'])} categories{means}"
     if column["kind"] == "ordered":
         return "ordered", f"{len(column['levels'])} levels"

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from dsekl.data import SparseTable
 from dsekl.data.many_files import Opener, pieces_of
-from dsekl.data.recipe import Options, learn
+from dsekl.data.recipe_learner import Options, learn
 from dsekl.data.seen_rows import Columns, Seen
 
 from .console import Output, UsageError

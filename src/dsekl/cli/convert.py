@@ -11,7 +11,7 @@ import typer
 
 from dsekl.data import open_table
 from dsekl.data.folder import is_replaceable, write_folder
-from dsekl.data.recipe import learn
+from dsekl.data.recipe_learner import learn
 from dsekl.data.replaced_folder import restore_folder
 
 from . import options as o

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.data.training_data import load_training
 
 from . import options as o

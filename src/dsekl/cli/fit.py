@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from dsekl.data import opener
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 
 from . import options as o
 from .clusters import connected, read_training_there

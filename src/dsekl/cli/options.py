@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 
 from .console import UsageError
 
@@ -55,8 +55,8 @@ TABLE, MODEL, RUN, OUTPUT = "Data", "Model", "Training", "Output"
 Data = Annotated[
     Path,
     typer.Argument(
-        help="csv (also gz, bz2, xz), SVMlight, npy, npz, parquet, a pattern such as 'rows/*.csv', or a folder made by "
-        "convert."
+        help="csv (also gz, bz2, xz, zip), SVMlight, npy, npz, parquet, a pattern such as 'rows/*.csv', or a folder "
+        "made by convert."
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model written by fit or tune.")]

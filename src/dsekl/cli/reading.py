@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dsekl.data.encoding import TableEncoder
 from dsekl.data.messages import Message
-from dsekl.data.recipe import Options, Recipe
+from dsekl.data.recipe import Recipe
+from dsekl.data.recipe_learner import Options
 from dsekl.data.table import Features
 from dsekl.data.target import CLASSIFICATION, REGRESSION, Label, TaskChoice, takes_classes
 from dsekl.data.target_statistics import LevelColumn

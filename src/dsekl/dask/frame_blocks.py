@@ -15,7 +15,8 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.data.encoding import EncoderLearner, TableEncoder
+from dsekl.data.encoder_learner import EncoderLearner
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.frames import ArrayFrame, FrameTable, is_frame, kinds
 from dsekl.estimators.seen_tables import ColumnKinds, chosen_categories, learned_by
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compression import is_compressed, opened, reading
+from .compression import archive, is_compressed, opened, readable
 from .dialect import column_names
 from .errors import DataFileError
 from .field_values import Column
@@ -22,12 +20,6 @@ from .table import CELLS, Chunk, check_columns, row_place, rows_within_bounds
 
 ROWS, TARGETS = "X", "y"
 """The names of the arrays in an archive."""
-
-COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Those of an archive that NumPy writes."""
-
-MOST_MEMBERS = 2**16
-"""Files in an archive."""
 
 
 class ArrayTable:
@@ -109,13 +101,13 @@ class ArrayTable:
     def _size(self, name: str) -> int | None:
         """Return the size that a file has when it is decompressed, if that is known."""
         if self._archive:
-            with self._zip() as archive:
-                return archive.getinfo(f"{name}.npy").file_size
+            with archive(self.path) as members:
+                return members.getinfo(f"{name}.npy").file_size
         return None if is_compressed(self.path) else self.path.stat().st_size
 
     def _members(self) -> list[str]:
-        with self._zip() as archive:
-            return archive.namelist()
+        with archive(self.path) as members:
+            return members.namelist()
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
@@ -125,28 +117,10 @@ class ArrayTable:
             return
         if f"{name}.npy" not in self._members():
             listed = ", ".join(self._members()[:10]) or "nothing"
-            raise DataFileError(self.path, f"holds {listed}, and no array {name!r}")
-        with self._zip() as archive:
-            info = archive.getinfo(f"{name}.npy")
-            if info.flag_bits & 1:
-                raise self._unusable(name, "is encrypted; save it without a password")
-            if info.compress_type not in COMPRESSIONS:
-                raise self._unusable(name, "is compressed in a way that numpy.savez_compressed does not use")
-            with archive.open(info) as member:
-                yield member
-
-    @contextmanager
-    def _zip(self) -> Iterator[zipfile.ZipFile]:
-        """Open the archive; what the zip format has to say of it ends in a DataFileError."""
-        try:
-            with reading(self.path), zipfile.ZipFile(self.path) as archive:
-                if len(archive.filelist) > MOST_MEMBERS:
-                    raise DataFileError(self.path, f"holds more than {MOST_MEMBERS:,} files")
-                yield archive
-        except DataFileError:
-            raise
-        except (zipfile.BadZipFile, struct.error, RuntimeError, ValueError, LookupError, OverflowError) as error:
-            raise DataFileError(self.path, f"is corrupted ({error})") from error
+            words = f"holds {listed}, and no array {name!r}; give an npz file, or a zip archive of one csv file"
+            raise DataFileError(self.path, words)
+        with archive(self.path) as members, members.open(readable(self.path, members.getinfo(f"{name}.npy"))) as member:
+            yield member
 
     def _texts(self, labels: NDArray[Any], first_row: int) -> list[str]:
         """Return strings of an array; a number that is no character makes the file a corrupted one."""

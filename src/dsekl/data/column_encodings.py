@@ -7,18 +7,21 @@ column is one-hot encoded; an ordered category is one feature. Dates and times a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from . import saved_values as saved_value
+from .calendar_names import places_in_cycle
 from .date_columns import DateColumn
 from .field_values import LARGEST, Numbers
 from .ranks import Ranks
 from .table import Chunk
-from .target_statistics import LevelBook, Statistic
+from .target_statistics import FEW_LEVELS, LevelBook, Statistic, together
+
+WAVES = ("sine", "cosine")
 
 
 class OneNumber:
@@ -89,8 +92,9 @@ class CategoricalColumn:
     """A one-hot encoded column: a feature per category, one for missing values if ``missing``, one for all infrequent
     categories if ``other``.
 
-    A category or a missing value without a feature is unknown and encoded as zeros. Behind them may stand a
-    ``statistic`` of the targets.
+    A category or a missing value without a feature is unknown and encoded as zeros. Where the categories are months or
+    weekdays, their place in the ``cycle`` comes next, as sine and cosine. Behind them may stand a
+    ``statistic`` of the targets, and those of ``pairs`` with other columns; None for one that is yet to be made.
     """
 
     name: str
@@ -98,18 +102,31 @@ class CategoricalColumn:
     missing: bool
     other: bool
     statistic: Statistic | LevelBook | None = None
+    pairs: Mapping[str, Statistic | LevelBook | None] = field(default_factory=dict)
+    cycle: bool = False
 
     surprise = "an unknown category, encoded as zeros"
 
     @property
     def features(self) -> list[str]:
         names = [f"{self.name} = {category}" for category in self.categories]
-        means = [f"mean of target {place} by {self.name}" for place in range(self.n_means)]
-        return names + [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other + means
+        means = [
+            f"mean of target {place} by {self.name}{'' if other is None else f' and {other}'}"
+            for other, statistic in self.statistics
+            for place in range(statistic.n_means)
+        ]
+        names += [f"{self.name} missing"] * self.missing + [f"{self.name} other"] * self.other
+        return names + [f"{self.name} {wave}" for wave in WAVES if self.cycle] + means
+
+    @property
+    def statistics(self) -> list[tuple[str | None, Statistic | LevelBook]]:
+        """What is known of the targets: by the column alone (None), and together with others."""
+        each = [(None, self.statistic), *self.pairs.items()]
+        return [(other, statistic) for other, statistic in each if statistic is not None]
 
     @property
     def n_means(self) -> int:
-        return 0 if self.statistic is None else self.statistic.n_means
+        return sum(statistic.n_means for _, statistic in self.statistics)
 
     @property
     def n_codes(self) -> int:
@@ -117,9 +134,15 @@ class CategoricalColumn:
         return len(self.categories) + self.missing + self.other
 
     @property
+    def has_many(self) -> bool:
+        """Whether there are so many categories that a statistic of the targets may help beside the code."""
+        return self.n_codes > FEW_LEVELS
+
+    @property
     def groups(self) -> list[int]:
-        """Which features share a weight: all of the code, so that a rare category has none of its own; all means."""
-        return [0] * self.n_codes + [1] * self.n_means
+        """Which features share a weight: all of the code, so that a rare category has none of its own; waves; means."""
+        means = [[2 + place] * statistic.n_means for place, (_, statistic) in enumerate(self.statistics)]
+        return [0] * self.n_codes + [1] * len(WAVES) * self.cycle + [group for of_kind in means for group in of_kind]
 
     def encode(self, chunk: Chunk, out: Numbers) -> int:
         """Write the features of the rows into ``out``, which holds zeros; return how many rows are unknown."""
@@ -131,15 +154,31 @@ class CategoricalColumn:
         found = np.array([places.get(value, other) for value in texts], dtype=np.intp)
         known = np.flatnonzero(found != unknown)
         out[known, found[known]] = 1.0
-        if self.statistic is not None:
-            out[:, self.n_codes :] = self.statistic.of(texts)
+        start = self.n_codes
+        if self.cycle:
+            out[known, start : start + len(WAVES)] = self._waves()[found[known]]
+            start += len(WAVES)
+        for other_column, statistic in self.statistics:
+            levels = texts if other_column is None else together(texts, chunk.text(other_column))
+            out[:, start : start + statistic.n_means] = statistic.of(levels)
+            start += statistic.n_means
         return len(found) - len(known)
+
+    def _waves(self) -> Numbers:
+        """Return the waves of each code; those of missing and rare categories are in the middle."""
+        places = places_in_cycle(self.categories) or {}
+        angles = 2.0 * np.pi * np.array([places[category] for category in self.categories])
+        waves = np.zeros((self.n_codes, len(WAVES)))
+        waves[: len(angles)] = np.column_stack([np.sin(angles), np.cos(angles)])
+        return waves
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
+        known = {other: statistic.to_dict() for other, statistic in self.statistics if other is not None}
         return {
             "kind": "text", "name": self.name, "levels": self.categories, "missing": self.missing, "other": self.other,
             **({} if self.statistic is None else {"statistic": self.statistic.to_dict()}),
+            **({} if not known else {"pairs": known}), **({"cycle": True} if self.cycle else {}),
         }  # fmt: skip
 
 
@@ -196,15 +235,21 @@ def column_from_dict(saved: object, place: str) -> AnyColumn:
             saved_value.flag(entries["missing"], f"{place}.missing"),
         )
     if isinstance(saved, dict) and saved.get("kind") == "text":
-        entries = saved_value.entries(saved, place, {"kind", "name", "levels", "missing", "other"}, {"statistic"})
-        means = entries.get("statistic")
+        known = {"kind", "name", "levels", "missing", "other"}
+        entries = saved_value.entries(saved, place, known, {"statistic", "pairs", "cycle"})
+        means, pairs = entries.get("statistic"), entries.get("pairs", {})
+        pairs = saved_value.entries(pairs, f"{place}.pairs", set(dict(pairs)))
         column = CategoricalColumn(
             saved_value.text(entries["name"], f"{place}.name"),
             saved_value.texts(entries["levels"], f"{place}.levels"),
             saved_value.flag(entries["missing"], f"{place}.missing"),
             saved_value.flag(entries["other"], f"{place}.other"),
             None if means is None else Statistic.from_dict(means, f"{place}.statistic"),
+            {other: Statistic.from_dict(means, f"{place}.pairs") for other, means in sorted(pairs.items())},
+            saved_value.flag(entries.get("cycle", False), f"{place}.cycle"),
         )
+        if column.cycle and places_in_cycle(column.categories) is None:
+            raise ValueError(f"{place}.levels are in no cycle")
         if not column.features:
             raise ValueError(f"{place} has no feature")
         return column

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .calendar_names import places_in_cycle
 from .column_encodings import CategoricalColumn, NumericColumn, OrderedColumn
 from .errors import quoted
 from .field_values import Numbers
 from .messages import Message
 from .ranks import ranks_of
+from .target_statistics import Spread
 
 MIN_FREQUENCY = 2
 """Training rows that a category needs to have a feature of its own."""
@@ -131,6 +133,11 @@ class CategoricalLearner:
         self.counts.update(other.counts)
         self.observe([])
 
+    def spread(self) -> Spread:
+        """Return how rows are spread over the categories."""
+        counts = [count for category, count in self.counts.items() if category is not None]
+        return Spread(len(counts), sum(count**2 for count in counts) / max(1, sum(counts)) ** 2)
+
     def _is_free_text(self) -> bool:
         """Tell whether values are sentences: mostly with spaces, and mostly different from row to row."""
         spaced = sum(" " in str(category).strip() for category in self.counts)
@@ -150,7 +157,8 @@ class CategoricalLearner:
         frequent = [category for category, count in counts.items() if count >= MIN_FREQUENCY]
         frequent.sort(key=lambda category: (-counts[category], category))
         categories = sorted(frequent[:max_categories])
-        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts))
+        cycle = places_in_cycle(categories) is not None
+        column = CategoricalColumn(self.name, categories, missing > 0, other=len(categories) < len(counts), cycle=cycle)
         if len(column.features) < 2:
             return ("no category occurs twice" if column.other else "it is constant"), None
         if len(frequent) <= max_categories:

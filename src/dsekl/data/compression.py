@@ -8,6 +8,8 @@ import io
 import lzma
 import os
 import stat
+import struct
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,13 +76,25 @@ def _open_xz(path: Path, mode: str) -> IO[bytes]:
 _OPENERS: dict[bytes, Callable[[Path, str], object]] = {
     b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": _open_xz,
 }  # fmt: skip
+ZIP = b"PK\x03\x04"
+"""The first bytes of a zip archive."""
+
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Those of members that are read."""
+
+MOST_MEMBERS = 2**16
+"""Files in an archive."""
+
 _OTHERS = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4", b"LZIP": "lzip"}
 """Compressions that are not read, by the first bytes of a file."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes; what is wrong with the file itself becomes a DataFileError."""
+    """Open a file for reading bytes; what is wrong with the file itself becomes a DataFileError.
+
+    A zip archive of one file that is no array stands for that file.
+    """
     with reading(path):
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise _no_file(path)
@@ -89,9 +103,43 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         for magic, name in _OTHERS.items():
             if start.startswith(magic):
                 raise DataFileError(path, f"is compressed with {name}; decompress it, or compress it with gzip")
+        if start.startswith(ZIP) and (packed := _only_file(path)) is not None:
+            with archive(path) as members, members.open(readable(path, packed)) as member:
+                yield member
+            return
         opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), open)
         with cast("IO[bytes]", opener(path, "rb")) as stream:
             yield stream
+
+
+@contextmanager
+def archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive; what the zip format has to say of it ends in a DataFileError."""
+    try:
+        with reading(path), zipfile.ZipFile(path) as found:
+            if len(found.filelist) > MOST_MEMBERS:
+                raise DataFileError(path, f"holds more than {MOST_MEMBERS:,} files")
+            yield found
+    except DataFileError:
+        raise
+    except (zipfile.BadZipFile, struct.error, RuntimeError, ValueError, LookupError, OverflowError) as error:
+        raise DataFileError(path, f"is corrupted ({error})") from error
+
+
+def readable(path: Path, member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """Return a file in an archive, or raise the error of one that is encrypted, or compressed in a rare way."""
+    if member.flag_bits & 1:
+        raise DataFileError(path, f"{member.filename!r} is encrypted; save it without a password")
+    if member.compress_type not in COMPRESSIONS:
+        raise DataFileError(path, f"{member.filename!r} is compressed in a rare way; compress it with deflate")
+    return member
+
+
+def _only_file(path: Path) -> zipfile.ZipInfo | None:
+    """Return the one file of an archive, unless it is an array; None of several."""
+    with archive(path) as found:
+        files = [member for member in found.filelist if not member.is_dir()]
+    return files[0] if len(files) == 1 and not files[0].filename.endswith(".npy") else None
 
 
 @contextmanager

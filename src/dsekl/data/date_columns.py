@@ -1,4 +1,7 @@
-"""Dates and times as features: a trend, and the cycles of the day, the week and the year, as far as they vary."""
+"""Dates and times as features: a trend, and the cycles of the day, the week and the year, as far as they vary.
+
+Durations have a length and no place in a cycle.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,9 @@ CYCLES = {"hour": DAY, "weekday": 7 * DAY, "season": 365.2425 * DAY}
 
 VARIES = 0.05
 """Share of a cycle that must lie between two values for it to be a feature."""
+
+SEEN = 0.5
+"""Share of a cycle that must lie between the first and the last time: of less, the trend says the same."""
 
 LONGEST = 3.2e11
 """Seconds, ten thousand years, up to which a time is one."""
@@ -95,13 +101,14 @@ class DateColumn:
 
 @dataclass(slots=True)
 class DateLearner:
-    """The first and last time of a column, and how far it goes along each cycle."""
+    """The first and last time of a column, and how far it goes along each cycle, unless it holds durations."""
 
     name: str
     day_first: bool = False
     missing: int = 0
     first: float = np.inf
     last: float = -np.inf
+    durations: bool = False
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def observe(self, chunk: Chunk) -> None:
@@ -112,6 +119,8 @@ class DateLearner:
         if not len(present):
             return
         self.first, self.last = min(self.first, float(present.min())), max(self.last, float(present.max()))
+        column = chunk.column(self.name)
+        self.durations |= isinstance(column, np.ndarray) and column.dtype.kind == "m"
         for cycle, length in CYCLES.items():
             place = np.mod(present, length) / length
             low, high = self.bounds.get(cycle, (np.inf, -np.inf))
@@ -120,6 +129,7 @@ class DateLearner:
     def join(self, other: DateLearner) -> None:
         """Take in what another learner has seen of further rows."""
         self.missing += other.missing
+        self.durations |= other.durations
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         for cycle, (least, most) in other.bounds.items():
             low, high = self.bounds.get(cycle, (np.inf, -np.inf))
@@ -131,7 +141,12 @@ class DateLearner:
             return "all values are missing"
         if self.first == self.last and not self.missing:
             return "it is constant"
-        cycles = [cycle for cycle, (low, high) in self.bounds.items() if high - low >= VARIES]
+        span = self.last - self.first
+        cycles = [
+            cycle
+            for cycle, (low, high) in self.bounds.items()
+            if high - low >= VARIES and span >= SEEN * CYCLES[cycle] and not self.durations
+        ]
         middle = 0.5 * (self.first + self.last)
         return DateColumn(self.name, middle, self.missing > 0, middle, cycles, self.day_first)
 

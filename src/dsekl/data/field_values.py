@@ -14,9 +14,10 @@ from .number_spelling import POINT, in_points
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64] | NDArray[np.uint64]
 Times = NDArray[np.datetime64] | NDArray[np.timedelta64]
-Column = Numbers | Integers | Times | Sequence[str]
-"""A column of some rows: numbers with NaN for missing values, integers to their last digit, times, or the file's
-fields."""
+Truths = NDArray[np.bool_]
+Column = Numbers | Integers | Truths | Times | Sequence[str]
+"""A column of some rows: numbers with NaN for missing values, integers to their last digit, booleans, times, or the
+file's fields."""
 
 LARGEST = 1e150
 """Squares of larger numbers overflow."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import DataFileError, quoted
 from .field_values import Column
-from .python_values import Sort, as_exact, as_texts, as_times, is_absent, sort_of
+from .python_values import Sort, are_durations, are_numbers, as_exact, as_texts, as_times, is_absent, sort_of
 from .table import Chunk, check_names
 
 
@@ -37,10 +37,11 @@ class FrameTable:
     """A frame as a table with named columns and typed values; ``names`` are other names for its columns, in order."""
 
     path = "X"
-    has_header = True
 
     def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
         import narwhals
+
+        self.has_header = names is None
 
         own = column_names(X)
         if names is None:
@@ -89,7 +90,7 @@ class FrameTable:
         if kind in (narwhals.String, narwhals.Categorical) or series.null_count() == self.n_rows:
             return Kind.CATEGORY
         if kind == narwhals.Object:
-            return self._kind_of_objects(name)
+            return _kind_of_objects(self.chunk(), name, self._frame[name].to_list())
         raise DataFileError("X", f"has the type {self._type(name)}, {_advice(name)}", name)
 
     def _type(self, name: str) -> Any:
@@ -108,25 +109,6 @@ class FrameTable:
     def _is_ordered(self, name: str) -> bool:
         return bool(getattr(self._type(name), "ordered", False))
 
-    def _kind_of_objects(self, name: str) -> Kind:
-        """Return what Python objects are: all of one sort, or an error that names the first that is other."""
-        found: dict[Sort, int] = {}
-        for i, value in enumerate(self._frame[name].to_list()):
-            if is_absent(value):
-                continue
-            sort = sort_of(value)
-            if sort is None:
-                words = f"holds {quoted(str(value))} of type {type(value).__name__}, {_advice(name)}"
-                raise self.chunk().error(i, name, words)
-            found.setdefault(sort, i)
-            if len(found) > 1:
-                first = next(iter(found))
-                words = (
-                    f"holds {quoted(value) if isinstance(value, str) else value!s}, and row {found[first]} a {first}"
-                )
-                raise self.chunk().error(i, name, f"{words}; make all values numbers, all texts or all dates")
-        return OF_SORT.get(next(iter(found)), Kind.DATE) if found else Kind.CATEGORY
-
     def _column(self, name: str) -> Column:
         import narwhals
 
@@ -141,9 +123,12 @@ class FrameTable:
                 return as_exact(series.to_list())
             if series.dtype == narwhals.Unknown:
                 return np.asarray(series.to_native(), dtype=np.float64)
+            if series.dtype == narwhals.Boolean:  # which are numbers, and the texts True and False
+                return as_texts(series.to_list()) if series.null_count() else np.asarray(series.to_numpy(), dtype=bool)
             if series.dtype.is_integer():
-                return as_exact(series.to_list()) if series.null_count() else np.asarray(series.to_numpy())
-            if series.dtype == narwhals.Boolean or series.null_count():
+                gaps = series.null_count() or series.dtype in (narwhals.Int128, narwhals.UInt128)
+                return as_exact(series.to_list()) if gaps else np.asarray(series.to_numpy())
+            if series.null_count():
                 series = series.cast(narwhals.Float64).fill_null(float("nan"))
             return np.asarray(series.to_numpy(), dtype=np.float64)
         return as_texts(series.to_list())
@@ -178,8 +163,26 @@ def _advice(name: str) -> str:
     )
 
 
+def _kind_of_objects(chunk: Chunk, name: str, values: Sequence[Any]) -> Kind:
+    """Return what Python objects are: all of one sort, or an error that names the first that is other."""
+    found: dict[Sort, int] = {}
+    for i, value in enumerate(values):
+        if is_absent(value):
+            continue
+        sort = sort_of(value)
+        if sort is None:
+            words = f"holds {quoted(str(value))} of type {type(value).__name__}, {_advice(name)}"
+            raise chunk.error(i, name, words)
+        found.setdefault(sort, i)
+        if len(found) > 1:
+            first = next(iter(found))
+            words = f"holds {quoted(value) if isinstance(value, str) else value!s}, and row {found[first]} a {first}"
+            raise chunk.error(i, name, f"{words}; make all values numbers, all texts or all dates")
+    return OF_SORT.get(next(iter(found)), Kind.DATE) if found else Kind.CATEGORY
+
+
 class ArrayFrame:
-    """An array as a table of numbers; columns that are given as ``categorical`` are categories."""
+    """An array as a table of numbers; columns of objects may be texts or dates."""
 
     path = "X"
     has_header = False
@@ -190,12 +193,15 @@ class ArrayFrame:
         self.n_rows = len(X)
 
     def kind(self, name: str) -> Kind:
-        """Return what a column is: numbers."""
-        return Kind.NUMBER
+        """Return what a column is: numbers, unless it holds objects of which some are none."""
+        column = self._X[:, self.names.index(name)]
+        if column.dtype != object or are_numbers(column.tolist()):
+            return Kind.NUMBER
+        return _kind_of_objects(self.chunk(), name, column.tolist())
 
     def is_text(self, name: str) -> bool:
-        """Tell that no column is one of texts."""
-        return False
+        """Tell whether a column may hold texts."""
+        return self._X.dtype == object
 
     def levels(self, name: str) -> list[str]:
         """Return nothing: no column of an array is ordered."""
@@ -210,7 +216,8 @@ class ArrayFrame:
 def _of_array(X: NDArray[Any], places: dict[str, int], name: str) -> Column:
     column = X[:, places[name]]
     if column.dtype == object:
-        return as_texts(column.tolist())
+        values = column.tolist()
+        return as_times(values) if are_durations(values) else as_texts(values)
     return column if column.dtype.kind in "iu" else np.asarray(column, dtype=np.float64)
 
 
@@ -235,18 +242,20 @@ def kinds(table: FrameTable | ArrayFrame, categorical: Collection[str] | None) -
 
 
 def _times(series: Any) -> NDArray[Any]:
-    """Return dates and times in microseconds, in UTC where they have a zone; durations from 0."""
+    """Return dates and times, or durations, in microseconds; in UTC where they have a zone."""
     import narwhals
+
+    kind = "datetime64[us]"
 
     if isinstance(series.dtype, narwhals.Time):
         return as_times(series.to_list())
     absent = series.is_null().to_numpy()
     if isinstance(series.dtype, narwhals.Duration):
-        found = series.dt.total_microseconds()
+        found, kind = series.dt.total_microseconds(), "timedelta64[us]"
     else:
         zone = getattr(series.dtype, "time_zone", None)
         found = series.cast(narwhals.Datetime("us", zone)).dt.timestamp("us")
     numbers = np.asarray(found.fill_null(0).to_numpy(), dtype=np.float64)
-    times = np.rint(numbers).astype(np.int64).view("datetime64[us]")
-    times[absent] = np.datetime64("NaT")
+    times = np.rint(numbers).astype(np.int64).view(kind)
+    times[absent] = "NaT"
     return times

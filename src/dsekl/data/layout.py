@@ -79,6 +79,10 @@ def find_column(table: Table, wanted: str) -> str:
     close = get_close_matches(wanted, table.names[:MOST_COMPARED], n=1)
     near = "".join(f"did you mean {quoted(name)}? " for name in close)
     advice = "" if table.has_header else " (line 1 was read as data; if it is a header, give {header})"
+    if table.names[0].startswith("#"):
+        advice = " (line 1 begins with #: comments are read as rows; leave them out)"
+    elif len(table.names) == 1 and table.has_header:
+        advice = " (if rows are cut by another character than , ; | or a tab, give it as {delimiter})"
     raise DataFileError(
         table.path,
         f"there is no column {quoted(wanted)}; {near}the columns are {_listed(table.names)}",

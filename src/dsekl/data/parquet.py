@@ -14,6 +14,7 @@ import numpy as np
 from .compression import reading
 from .errors import DataFileError, quoted
 from .field_values import Column
+from .python_values import as_texts
 from .table import Chunk, check_columns, check_names, row_place, rows_within_bounds
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def _values(column: pyarrow.Array) -> Column | None:
         return ["" if value is None else format(value, "f") for value in column.to_pylist()]
     if types.is_int64(kind) or types.is_uint64(kind):
         return _integers(column)
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+    if types.is_boolean(kind):
+        return as_texts(column.to_pylist())  # as labels they are the same as in a csv file
+    if types.is_integer(kind) or types.is_floating(kind):
         numbers = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
         return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
     return _times(column)
@@ -128,7 +131,7 @@ def _times(column: pyarrow.Array) -> Column | None:
     kind = column.type
     if types.is_time(kind):
         day = compute.cast(compute.cast(column, "time64[us]"), "int64")
-        return np.asarray(compute.cast(day, "duration[us]").to_numpy(zero_copy_only=False))
+        return np.asarray(compute.cast(day, "timestamp[us]").to_numpy(zero_copy_only=False))
     if types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .encoding import EncoderLearner
+from .encoder_learner import EncoderLearner
 from .table import ProgressHook, Table, no_progress
 from .target import TargetLearner
 

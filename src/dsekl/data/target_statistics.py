@@ -3,12 +3,15 @@
 A training row must not see its own target in it. So the rows are cut into parts, and each gets the means of the others;
 new rows get the means of all, and so do rows without weight. Where some rows judge a model, the others must not see
 their targets either: to them the means are made as if these rows had no weight.
+
+Two columns together have means as well, where their pairs of categories are no rarities: from one place to another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,16 @@ PARTS = 5
 
 PRIOR_ROWS = 10.0
 """Rows for which the mean of all counts in the mean of a category."""
+
+
+BETWEEN = "\x1f"
+"""Stands between two categories in the name of their pair: the character that separates units."""
+
+MOST_PAIRS = 3
+"""Pairs of columns that have means together."""
+
+MOST_LEVELS = 100_000
+"""Pairs of categories that can be told apart in bounded memory; all further ones count as missing."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,10 @@ class LevelBook:
         """Return the number of the level of each row, and room for further means, (n_rows, n_means)."""
         numbers = self.numbers
         found = np.zeros((len(texts), self.n_means))
-        found[:, 0] = [numbers.setdefault(text, len(numbers) - 1) for text in texts]
+        found[:, 0] = [
+            numbers.setdefault(text, len(numbers) - 1) if len(numbers) <= MOST_LEVELS else numbers.get(text, -1)
+            for text in texts
+        ]
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,6 +179,38 @@ class TargetMeans:
             summed = [np.bincount(cell, values, PARTS * n) for values in weighted.T]
             found.append(np.asarray(np.stack(summed, axis=-1).reshape(PARTS, n, -1), dtype=np.float64))
         return found
+
+
+def together(texts: Sequence[str | None], others: Sequence[str | None]) -> list[str | None]:
+    """Return the pairs of two columns' categories, None where both are missing."""
+    return [
+        None if text is None and other is None else f"{text or ''}{BETWEEN}{other or ''}"
+        for text, other in zip(texts, others, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How many categories a column has, and how likely two rows are of the same one."""
+
+    n_levels: int
+    shared: float
+
+
+def crowded_pairs(spreads: Mapping[str, Spread], n_rows: int) -> list[tuple[str, str]]:
+    """Return the columns that have means together: those of which most pairs are rare, and most rows have others alike.
+
+    Were the columns independent of each other, a row would share its pair with as many rows as the mean of all counts
+    for, and the pairs that there may be would have fewer. Of pairs that all have many rows, the code says enough.
+    """
+    pairs = sorted(combinations(spreads, 2), key=lambda pair: -spreads[pair[0]].shared * spreads[pair[1]].shared)
+    found = []
+    for a, b in pairs:
+        first, second = spreads[a], spreads[b]
+        rare = first.n_levels * second.n_levels * PRIOR_ROWS > n_rows
+        if rare and n_rows * first.shared * second.shared >= PRIOR_ROWS:
+            found.append((a, b))
+    return found[:MOST_PAIRS]
 
 
 def n_means_of(classes: int) -> int:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from . import open_table
 from .errors import DataFileError
 from .folder import read_folder
-from .recipe import Options, Recipe, learn
+from .recipe import Recipe
+from .recipe_learner import Options, learn
 from .replaced_folder import restore_folder
 from .table import Features, ProgressHook, no_progress
 from .target import TaskChoice, takes_classes

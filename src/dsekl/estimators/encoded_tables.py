@@ -45,7 +45,7 @@ def encoded(estimator: BaseEstimator, X: Any) -> NDArray[np.float64] | None:
     names = _names_in(estimator)
     table: Table
     if is_frame(X):
-        table = FrameTable(X, None if "feature_names_in_" in vars(estimator) else _by_place(estimator, X, names))
+        table = FrameTable(X, None if "feature_names_in_" in vars(estimator) else _taken_by_place(estimator, X, names))
         absent = [name for name in encoder.names if name not in table.names]
         if absent:
             raise ValueError(
@@ -82,20 +82,21 @@ def python_names() -> Iterator[None]:
         raise
 
 
-def _by_place(estimator: BaseEstimator, X: Any, names: Sequence[str]) -> Sequence[str]:
+def _taken_by_place(estimator: BaseEstimator, X: Any, names: Sequence[str]) -> Sequence[str]:
     """Return the names of the columns of a frame by their places, for an estimator that was fitted on an array."""
     own = column_names(X)
     if len(own) != len(names):
         raise ValueError(
             f"X has {len(own)} columns, but {type(estimator).__name__} is expecting {len(names)} features as input, as "
-            "the array had that it was fitted on"
+            "the rows had that it was fitted on"
         )
-    warnings.warn(
-        f"X has feature names, but {type(estimator).__name__} was fitted without feature names: columns are taken by "
-        "their places",
-        UserWarning,
-        stacklevel=5,
-    )
+    if any(isinstance(name, str) for name in own):
+        warnings.warn(
+            f"X has feature names, but {type(estimator).__name__} was fitted without feature names: columns are taken "
+            "by their places",
+            UserWarning,
+            stacklevel=5,
+        )
     return names
 
 
@@ -190,6 +191,11 @@ def attach(estimator: BaseEstimator, encoder: TableEncoder, names: Sequence[str]
         estimator.n_features_in_ = len(encoder.names) + len(encoder.left_out)
 
 
+def by_place(n_columns: int) -> list[str]:
+    """Return names for columns that have none."""
+    return [f"x{place}" for place in range(n_columns)]
+
+
 def _names_in(estimator: BaseEstimator) -> Sequence[str]:
     names = vars(estimator).get("feature_names_in_")
-    return [f"x{place}" for place in range(estimator.n_features_in_)] if names is None else list(names)
+    return by_place(estimator.n_features_in_) if names is None else list(names)

@@ -10,6 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from dsekl.data.field_values import is_missing, is_number
+from dsekl.data.frames import ArrayFrame, FrameTable, is_frame
+
 OF_X = "give numbers of 64 bits, or texts in a frame, or in an array that categorical_features names the columns of"
 
 MOST_CELLS = 2**24
@@ -23,8 +26,12 @@ def explained(estimator: BaseEstimator, X: Any) -> Iterator[None]:
     try:
         with named("X", OF_X):
             yield
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         words = str(error)
+        if "cannot be read as numbers" in words and (place := _first_text(X)):
+            raise ValueError(f"{place}, which is no number; {OF_X}") from error
+        if isinstance(error, TypeError):
+            raise
         if words.startswith("Input X contains infinity"):
             raise ValueError(f"Input X contains infinity{_first(X, np.isinf)}; put a number in its place") from error
         if words.startswith("Input X contains NaN"):
@@ -47,6 +54,19 @@ def _first(X: Any, wanted: Any) -> str:
     names = getattr(X, "columns", None)
     name = column if names is None else list(names)[column]
     return f": {values[row, column]} in row {row}, column {name!r}"
+
+
+def _first_text(X: Any) -> str:
+    """Return the row and the column of the first text that is no number; nothing where there is none to be found."""
+    if not is_frame(X) and not (isinstance(X, np.ndarray) and X.ndim == 2):
+        return ""
+    table = FrameTable(X) if is_frame(X) else ArrayFrame(X.astype(object))
+    for name in table.names:
+        column = table.chunk().column(name)
+        for row, field in enumerate(() if isinstance(column, np.ndarray) else column):
+            if not is_missing(field) and not is_number(field):
+                return f"X holds {field!r} in row {row}, column {name!r}"
+    return ""
 
 
 def refuse_times(values: Any, name: str) -> None:

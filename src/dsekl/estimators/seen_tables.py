@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from dsekl.data.column_encodings import finite
-from dsekl.data.encoding import EncoderLearner, TableEncoder
+from dsekl.data.encoder_learner import EncoderLearner
+from dsekl.data.encoding import TableEncoder
 from dsekl.data.errors import DataFileError
 from dsekl.data.frames import ArrayFrame, FrameTable, Kind, column_names, is_frame, kinds
 from dsekl.data.large_integers import refuse_merged
+from dsekl.data.python_values import are_values
 from dsekl.data.target_statistics import LevelColumn, TargetMeans, means_of
 from dsekl.metric import FEWEST_ROWS
 from dsekl.rows import ArrayRows, InformedRows, mapping_of
 
-from .encoded_tables import Table, attach, python_names
+from .encoded_tables import Table, attach, by_place, python_names
 from .text_columns import dates_in_texts
 from .units import spreads
 
@@ -107,7 +109,7 @@ def seen(estimator: BaseEstimator, X: Any) -> SeenTable | None:
     if estimator.strict:
         return None
     given = estimator.categorical_features
-    plain = isinstance(given, str) and not is_frame(X) and not _may_have_gaps(X)
+    plain = isinstance(given, str) and not is_frame(X) and not _has_gaps_or_texts(X)
     table = None if plain else _table(X)
     if table is None:
         if not plain and given is not None and not isinstance(given, str):
@@ -160,9 +162,9 @@ class ColumnKinds:
         return EncoderLearner(self.names, self.categories, rng, self.dates, self.levels)
 
 
-def learned_by(learner: EncoderLearner, ranks: bool = False) -> TableEncoder:
+def learned_by(learner: EncoderLearner, searched: bool = False) -> TableEncoder:
     """Return the encoder of rows that were observed, and warn of columns that it leaves out."""
-    encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES, ranks=ranks)
+    encoder, _ = learner.learned(scale=False, max_categories=MOST_CATEGORIES, searched=searched)
     if not encoder.columns:
         raise ValueError(f"X has no column to learn from: {_listed(encoder.left_out)}")
     surprising = {name: why for name, why in encoder.left_out.items() if "constant" not in why}
@@ -182,9 +184,9 @@ def _table(X: Any) -> Table | None:
         names = column_names(X)
         if not names:
             raise ValueError("X has 0 columns; give at least one")
-        if not any(isinstance(name, str) for name in names) and _is_plain(X):
-            return None
-        return FrameTable(X)
+        if any(isinstance(name, str) for name in names):
+            return FrameTable(X)
+        return None if _is_plain(X) else FrameTable(X, by_place(len(names)))
     if isinstance(X, list | tuple):
         try:
             X = np.asarray(X)
@@ -195,17 +197,22 @@ def _table(X: Any) -> Table | None:
     return None
 
 
-def _may_have_gaps(X: Any) -> bool:
-    """Tell whether something that is no frame may have missing values; large mapped files have none."""
+def _has_gaps_or_texts(X: Any) -> bool:
+    """Tell whether something that is no frame has missing values or texts; large mapped files have none."""
     if not isinstance(X, np.ndarray | list | tuple) or (isinstance(X, np.ndarray) and mapping_of(X) is not None):
         return False
     try:
-        values = np.asarray(X)
-        if values.dtype.kind == "c":  # which is for the checks of numbers to refuse
-            return False
-        values = values if values.dtype.kind == "f" else values.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+        given = np.asarray(X)
+    except ValueError:
         return False  # scikit-learn has words for it
+    if given.dtype.kind == "c":  # which is for the checks of numbers to refuse
+        return False
+    try:
+        values = given if given.dtype.kind == "f" else given.astype(np.float64)
+    except OverflowError:
+        return False
+    except (TypeError, ValueError):
+        return given.ndim == 2 and (given.dtype.kind == "U" or (given.dtype.kind == "O" and are_values(given)))
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
 

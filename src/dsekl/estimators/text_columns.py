@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Sequence
 from itertools import islice
 
-from dsekl.data.encoding import date_columns
 from dsekl.data.field_values import is_number
+from dsekl.data.inferred_kinds import date_columns
 from dsekl.data.look_alikes import MOST_LOOKED_AT, categories_alike
 from dsekl.data.number_spelling import mark_of
 from dsekl.data.target_statistics import FEW_LEVELS

@@ -247,13 +247,9 @@ class LargeLearner:
         where = np.arange(built.n_rows)[places]
         K = built.block(where, where)
         y, C = (rows.targets - self.intercept) / self.unit, self.settings.first_C * rows.weights
-        new = np.empty_like(coef)
-        for o in range(self.n_outputs):
-            line = np.ascontiguousarray(coef[:, o])
-            target, own = np.ascontiguousarray(y[:, o]), np.ascontiguousarray(f[:, o], dtype=K.dtype)
-            descend(K, target, C, line, own, self.settings.loss, SWEEPS, SMALL)
-            new[:, o] = line
-        return new
+        lines, own = np.array(coef.T, order="C"), np.array(f.T, dtype=K.dtype, order="C")
+        descend(K, np.ascontiguousarray(y.T), C, lines, own, self.settings.loss, SWEEPS, SMALL)
+        return np.ascontiguousarray(lines.T)
 
     def _step_neighbours(self) -> None:
         """Let a random stretch of neighbours take their steps."""

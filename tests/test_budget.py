@@ -229,7 +229,7 @@ def test_a_tuning_without_time_judges_one_candidate_and_fits_it(tmp_path: Path) 
 
 
 def test_reading_and_scores_count_on_the_command_line(bought: Path, tmp_path: Path) -> None:
-    output, options = Output(as_json=False, quiet=True), Options(target="buys", text=("id",))
+    output, options = Output(as_json=False, quiet=True), Options(target="buys", categorical=("id",))
     read = replace(read_training(output, bought / "train.csv", options, None, None, None), seconds=100.0)
     settings: dict[str, Any] = {"max_seconds": 50.0, "solver": "dual", "random_state": 0, "n_jobs": 1}
     path = tmp_path / "m.dsekl"

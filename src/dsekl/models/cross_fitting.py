@@ -19,7 +19,7 @@ from dsekl.deadline import Budget
 from dsekl.metric import Fold
 from dsekl.rows import CrossRows, Rows, SquareRows
 from dsekl.runs import Run, Settled, Stopping
-from dsekl.search import draw_splits
+from dsekl.search import draw_splits, others
 from dsekl.workers import ALONE, Workers
 
 from .examples import Examples
@@ -69,7 +69,7 @@ class CrossFit:
 
     def _predicted(self, number: int, fold: Fold, workers: Workers, budget: Budget) -> Floats:
         """Return f of a fold's rows by a machine that is fitted on the others."""
-        rest = np.setdiff1d(np.arange(len(self.examples)), fold.held_out)
+        rest = others(len(self.examples), fold.held_out)
         examples = self.examples.without(fold.held_out)
         settled = replace(self.settled, gamma=fold.gamma, randomness=self._rng(number).bit_generator.state)
         run = Run(self.seed, replace(self.stopping, validation_fraction=None), workers, settled=settled, budget=budget)

@@ -20,19 +20,19 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def publish(section: str, command: str, text: str) -> None:
-    """Print ``text`` and put it into its section of the page."""
+def publish(section: str, command: str, text: str, path: Path = PAGE) -> None:
+    """Print ``text`` and put it into its section of a page."""
     print(f"\n## {section}\n\n{text}\n")
     machine = (
         f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
     )
     body = f"Made by `{command}` ({machine}).\n\n{text}\n"
     start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
-    page = PAGE.read_text()
+    page = path.read_text()
     if start not in page:
         page += f"\n## {section}\n\n{start}\n{end}\n"
     before, rest = page.split(start)
-    PAGE.write_text(before + start + "\n" + body + end + rest.split(end)[1])
+    path.write_text(before + start + "\n" + body + end + rest.split(end)[1])
 
 
 def best_of(*tasks: Callable[[], Any], rounds: int = 5) -> list[float]:

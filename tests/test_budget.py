@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,15 @@ from sklearn.datasets import make_classification, make_moons
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor, tuning
+from dsekl.cli.console import Output
+from dsekl.cli.fit_job import FitJob
+from dsekl.cli.reading import read_training
+from dsekl.data.recipe import Options
 from dsekl.deadline import Budget, Deadline
 from dsekl.kernels import RBF
 from dsekl.losses import Hinge
 from dsekl.models import Examples, Fitted, Machine, fit
+from dsekl.models.cross_fitting import CrossFit
 from dsekl.rows import as_rows
 from dsekl.runs import Run, Stopping
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
@@ -171,6 +178,42 @@ def test_what_a_search_without_time_has_settled_on_stays_settled(tmp_path: Path)
     assert model.stop_reason_ == "max_seconds", "the search was cut short, though the solver was not"
 
 
+class SlowRows:
+    """Rows that take half a second to become an array."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        time.sleep(0.5)
+        return X
+
+
+def test_the_time_to_read_rows_counts() -> None:
+    model = DSEKLClassifier(max_seconds=0.5, random_state=0).fit(SlowRows(), y)
+    assert model.metric_ == "equal"
+    assert model.stop_reason_ == "max_seconds"
+
+
+@pytest.mark.parametrize("seconds", [1e-9, math.inf])
+def test_later_fits_share_what_time_they_have(seconds: float) -> None:
+    machine, reasons = Machine(RBF(), Hinge(), gamma=2.0, C=10.0, solver=DualAscent(100)), []
+
+    def solve(machine: Machine, examples: Examples, run: Run) -> Fitted:
+        found = fit(machine, examples, run)
+        reasons.append(found.reason)
+        return found
+
+    examples = Examples.of(as_rows(MOONS), np.where(SIDES > 0, 1.0, -1.0)[:, None], None, wrong, SIDES)
+    settled = fitted(machine, Run(), MOONS, SIDES).settled
+    unseen = CrossFit(solve, machine, examples, settled, 0, Stopping(tol=1e-2), seconds).unseen()
+    assert len(unseen) == len(SIDES)
+    assert reasons == ["tol" if math.isinf(seconds) else "max_seconds"] * 5
+
+
+def test_what_probabilities_are_learned_from_has_a_tenth_of_the_time() -> None:
+    found = fitted(Machine(RBF(), Hinge(), gamma=2.0, C=10.0), Run(budget=Budget(20.0)), MOONS, SIDES)
+    assert isinstance(found.unseen, CrossFit)
+    assert found.unseen.seconds == 2.0
+
+
 @pytest.mark.parametrize("max_seconds", [0, -1.0, "soon"])
 def test_time_is_a_positive_number(max_seconds: Any) -> None:
     with pytest.raises(ValueError, match="'max_seconds' parameter of DSEKLClassifier must be"):
@@ -183,6 +226,18 @@ def test_a_tuning_without_time_judges_one_candidate_and_fits_it(tmp_path: Path) 
     assert tuned.estimator.stop_reason_ == "max_seconds"
     assert len(tuned.outcomes) == 1
     assert "base" not in journal.read_text(), "what was cut short is not kept"
+
+
+def test_reading_and_scores_count_on_the_command_line(bought: Path, tmp_path: Path) -> None:
+    output, options = Output(as_json=False, quiet=True), Options(target="buys", categorical=("id",))
+    read = replace(read_training(output, bought / "train.csv", options, None, None, None), seconds=100.0)
+    settings: dict[str, Any] = {"max_seconds": 50.0, "solver": "dual", "random_state": 0, "n_jobs": 1}
+    path = tmp_path / "m.dsekl"
+    summary, scores = FitJob(output, read, None, settings, bought / "train.csv", path, None).run(np.arange(60), True)
+    assert summary["stopped"] == "max_seconds"
+    assert summary["fitted_rows"] == 240, "there was no time to fit all rows"
+    assert scores is not None
+    assert path.exists()
 
 
 def test_the_command_line_takes_a_time_budget(run: Any, bought: Path, tmp_path: Path) -> None:

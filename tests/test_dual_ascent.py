@@ -190,6 +190,17 @@ def test_ridge_with_a_wide_kernel_needs_few_epochs() -> None:
     np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=0.02)
 
 
+@pytest.mark.parametrize(
+    ("n", "C", "dtype"), [(4_096, 1.0, "float64"), (4_097, 1.0, "float32"), (4_097, 1e6, "float64")]
+)
+def test_kernel_values_are_doubles_for_few_rows_and_where_C_makes_rounding_a_part_of_f(
+    n: int, C: float, dtype: str
+) -> None:
+    X = np.random.default_rng(0).standard_normal((n, 2))
+    model = DSEKLClassifier(gamma=1.0, C=C, max_seconds=1e-9, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.model_.gram.to_values()["data"].dtype == dtype
+
+
 def test_a_large_C_on_few_rows_is_solved() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, (400, 1))

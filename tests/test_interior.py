@@ -97,6 +97,14 @@ def test_free_rows_come_first_and_worst_violators_next() -> None:
     assert set(found[5:]) == set(np.flatnonzero(worst > 0.5)) - set(range(5))
 
 
+def test_more_free_rows_than_some_blocks_are_not_solved_for_as_one() -> None:
+    question = problem(40, 1.0)
+    coef = np.where(np.arange(40) < 5, 0.5, 0.0)[:, None] * question.targets
+    now = Conditions.of(question, np.arange(40), coef, np.zeros((40, 1)), np.ones(40))
+    assert len(free_rows(now, 0.5, most=5)) > 5
+    assert not len(free_rows(now, 0.5, most=4))
+
+
 def test_a_slow_run_solves_for_its_free_rows_and_goes_on_from_any_step() -> None:
     question, solver = problem(1500, 300.0), DualAscent(block_size=400)
     state = solver.start(question, np.random.default_rng(0))

@@ -10,12 +10,16 @@ from typing import Any
 
 import typer
 
+from . import options as o
 from .console import Output
 from .held_out import Places, fit_without, refitted, scores_of, settled_by
 from .models import FittedModel
 from .reading import TrainingSet
 from .signals import INTERRUPTED
 from .summary import save_model, summarise
+
+LEAST_TIME = 0.1
+"""Share of ``--max-seconds`` that must be left for all rows to be fitted."""
 
 
 @dataclass
@@ -34,6 +38,8 @@ class FitJob:
     def run(self, held_out: Places | None, refit: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Write the model; return its summary, and the scores of the held-out rows."""
         training, clock = self.training, Clock(self.seconds, self.training.seconds)
+        limit = self.settings["max_seconds"]
+        self._allow(limit, clock)
         trained = self._on_cluster() if self.client is not None else self._without(held_out)
         clock.stop("fit")
         goes_on = held_out is not None and refit and trained.stop_reason_ != "interrupted"
@@ -41,7 +47,7 @@ class FitJob:
         save_model(trained, self.path, training.recipe, self.source)
         scores = None if held_out is None else scores_of(trained, training, held_out)
         clock.stop("scores")
-        whole = self._of_all_rows(trained, settled) if goes_on else None
+        whole = self._of_all_rows(trained, settled, self._allow(limit, clock)) if goes_on else None
         if whole is not None:
             trained = whole
             save_model(trained, self.path, training.recipe, self.source)
@@ -72,17 +78,25 @@ class FitJob:
             self.output.note("stopped before the first epoch; no model was written")
             raise typer.Exit(INTERRUPTED) from None
 
-    def _of_all_rows(self, judged: FittedModel, settled: Any) -> FittedModel | None:
+    def _allow(self, limit: float | None, clock: Clock) -> bool:
+        """Give a fit the time that is left of ``--max-seconds``; tell whether that is worth a further one."""
+        if limit is None:
+            return True
+        left = limit - clock.total
+        self.settings = self.settings | dict(max_seconds=max(left, o.NEXT_TO_NOTHING))
+        return left >= LEAST_TIME * limit
+
+    def _of_all_rows(self, judged: FittedModel, settled: Any, in_time: bool) -> FittedModel | None:
         """Return the judged machine fitted to all rows; None where there is no time for it."""
+        if not in_time:
+            self.output.note(f"no time is left to fit all rows; {self.path} holds the model that was judged")
+            return None
         try:
             with self.output.warnings_as_notes():
-                whole = refitted(judged, settled, self.training, self.loss, self.settings, self.seconds["fit"])
+                return refitted(judged, settled, self.training, self.loss, self.settings)
         except KeyboardInterrupt:
             self.output.note(f"stopped; {self.path} holds the model that was judged, without the held-out rows")
             raise typer.Exit(INTERRUPTED) from None
-        if whole is None:
-            self.output.note(f"no time is left to fit all rows; {self.path} holds the model that was judged")
-        return whole
 
 
 class Clock:
@@ -90,7 +104,13 @@ class Clock:
 
     def __init__(self, seconds: dict[str, float], reading: float) -> None:
         self._seconds, self._last = seconds, time.perf_counter()
+        self._started = self._last - reading
         seconds["read"] = reading
+
+    @property
+    def total(self) -> float:
+        """The seconds since the table was opened."""
+        return time.perf_counter() - self._started
 
     def stop(self, step: str | None) -> None:
         """Write down the time since the last step, if it has a name."""

@@ -16,9 +16,6 @@ from .scores import classification_scores, regression_scores
 
 Places = NDArray[np.intp]
 
-LEAST_TIME = 0.1
-"""Share of ``--max-seconds`` that must be left for all rows to be fitted."""
-
 
 def held_out_rows(output: Output, given: float | None, training: TrainingSet, seed: int) -> Places | None:
     """Return the rows to hold out: the share that was given, or a tenth where the rows allow it; None for none."""
@@ -88,18 +85,12 @@ def settled_by(judged: Any) -> Any:
 
 
 def refitted(
-    judged: FittedModel, settled: Any, training: TrainingSet, loss: str | None, settings: dict[str, Any], seconds: float
-) -> FittedModel | None:
+    judged: FittedModel, settled: Any, training: TrainingSet, loss: str | None, settings: dict[str, Any]
+) -> FittedModel:
     """Return the machine that was judged, fitted to all rows: with its gamma, C, kernel and loss, so without a search.
 
     Dual ascent starts from its coefficients.
-    ``seconds`` is the time that the judged fit took; None is returned where ``--max-seconds`` leaves too little.
     """
-    limit = settings["max_seconds"]
-    if limit is not None:
-        if limit - seconds < LEAST_TIME * limit:
-            return None
-        settings = settings | dict(max_seconds=limit - seconds)
     if settings["solver"] != "dual":
         errors = [epoch["validation_error"] for epoch in judged.history_]
         settings = settings | dict(max_epochs=1 + int(np.argmin(errors)))

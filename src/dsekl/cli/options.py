@@ -196,6 +196,10 @@ def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str
     return value
 
 
+NEXT_TO_NOTHING = 1e-9
+"""Seconds that a fit is given where none are left of ``--max-seconds``: it still makes a model."""
+
+
 def check_seconds(given: float | None) -> None:
     """Raise an error if no fit can take so many seconds."""
     if given is not None and not 0 < given < float("inf"):

@@ -70,7 +70,8 @@ def tune(
         for of_loss in loss or ("hinge" if training.recipe.target.classes else "squared",)
     ]
     started = time.perf_counter()
-    settings = dict(journal=journal, n_jobs=jobs, seed=seed, max_seconds=max_seconds)
+    left = None if max_seconds is None else max(max_seconds - training.seconds, o.NEXT_TO_NOTHING)
+    settings = dict(journal=journal, n_jobs=jobs, seed=seed, max_seconds=left)
     tuned = _search(output, estimators, training, settings)
     seconds = {"read": training.seconds, "search": time.perf_counter() - started}
     save_model(tuned.estimator, model, training.recipe, data)

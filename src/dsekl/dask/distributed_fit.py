@@ -22,7 +22,7 @@ from dsekl.kernels import VectorKernel
 from dsekl.models import Examples, Machine
 from dsekl.models.cross_fitting import CrossFit
 from dsekl.models.fitting import SOLVED_BY, check_settled, solve
-from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, MOST_DOUBLE_ROWS, warn_of_unequal_scales
+from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES, precision, warn_of_unequal_scales
 from dsekl.parts import (
     LocalUpdates,
     Objective,
@@ -150,9 +150,8 @@ def objective_of(given: Given, settled: Settled) -> tuple[Objective, Problem]:
     machine, rows = given.machine, given.sample.rows
     kernel = machine.usual_kernel if settled.kernel is None else CHOSEN_KERNELS[settled.kernel]
     loss = machine.usual_loss if settled.loss is None else CHOSEN_LOSSES[settled.loss]
-    dtype = machine.dtype
-    if dtype == "auto":
-        dtype = "float64" if given.overview.n_rows <= MOST_DOUBLE_ROWS else "float32"
+    C = settled.C if machine.C is None else machine.C
+    dtype = precision(given.overview.n_rows, C) if machine.dtype == "auto" else machine.dtype
     assert isinstance(kernel, VectorKernel)
     assert isinstance(rows, ArrayRows)
     gamma = 1.0 if settled.gamma is None else settled.gamma
@@ -160,7 +159,6 @@ def objective_of(given: Given, settled: Settled) -> tuple[Objective, Problem]:
         warn_of_unequal_scales(rows, machine.names)
     own = DenseGram.of(kernel, rows, gamma, dtype, machine.budget, ALONE, machine.kernel_tol, settled.reshaping)
     gram = metric.with_plane(own, rows, machine.beside(settled), settled.reshaping)
-    C = settled.C if machine.C is None else machine.C
     plane = gram.plane if isinstance(gram, AffineGram) else None
     objective = Objective(own.kernel, own.placement, loss, C, machine.kernel_tol, machine.budget, plane)
     return objective, Problem(gram, given.sample.targets, given.sample.weights, loss, C, tol=None)

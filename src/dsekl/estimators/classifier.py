@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dsekl import losses
 from dsekl.calibration import Calibration
+from dsekl.deadline import Budget
 from dsekl.models import Examples, Fitted
 from dsekl.models.machine import USUAL_LOSS
 from dsekl.runs.role import Role
@@ -231,6 +232,7 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
+        budget = Budget.of(self.max_seconds)
         self._forget_fit()
         loss = None if self._chooses_loss else losses.resolve(self.loss, "classification")
         rows, labels, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, given_labels)
@@ -244,7 +246,7 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
                 raise ValueError(f"class_weight={self.class_weight!r} leaves one class only; give two or more a weight")
         errors = log_losses if self.objective == "probabilities" else wrong
         examples = Examples.of(rows, targets_of(codes, len(self.classes_)), weights, errors, codes)
-        self._train(loss, examples, labels, sample_weight)
+        self._train(loss, examples, labels, sample_weight, budget)
         return self
 
     @available_if(_knows_probabilities)

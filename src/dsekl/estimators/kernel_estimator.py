@@ -82,16 +82,12 @@ class KernelEstimator(FittedModel):
     _settled: Settled
 
     def _train(
-        self,
-        loss: Loss | None,
-        examples: Examples,
-        y: NDArray[Any],
-        sample_weight: ArrayLike | None,
+        self, loss: Loss | None, examples: Examples, y: NDArray[Any], sample_weight: ArrayLike | None, budget: Budget,
         unit: Unit = NO_UNIT,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Fit the machine and set the attributes that every fitted estimator has.
 
-        No loss is one to be chosen; ``unit`` is that of the examples.
+        No loss is one to be chosen; ``budget`` has run since the fit began, and ``unit`` is that of the examples.
         """
 
         def attributes(fitted: Fitted) -> dict[str, Any]:
@@ -100,7 +96,7 @@ class KernelEstimator(FittedModel):
                 found["intercept_"] = float(found["intercept_"][0])
             return found
 
-        budget, machine = Budget.of(self.max_seconds), self._machine(loss, unit)
+        machine = self._machine(loss, unit)
         run = self._begin(machine, examples)
         run.budget, run.units, listeners = budget, unit.figures, None
         run.known_coef = None if self._known_coef is None else self._known_coef / unit.size

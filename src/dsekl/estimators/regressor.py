@@ -11,6 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 
 from dsekl import losses
 from dsekl.calibration import Intervals
+from dsekl.deadline import Budget
 from dsekl.losses import RegressionLoss
 from dsekl.models import Examples, Fitted, Model
 from dsekl.models.machine import MEGABYTE
@@ -86,6 +87,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
+        budget = Budget.of(self.max_seconds)
         self._forget_fit()
         loss = losses.resolve(self.loss, "regression")
         rows, targets, weights = inputs.training_data(self, self._kernel, X, y, sample_weight, real_targets)
@@ -102,7 +104,7 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             return np.asarray(loss.value(y, f).mean(axis=1))
 
         examples = Examples.of(rows, targets - constants, weights, losses_of_rows)
-        self._train(loss, examples, y, sample_weight, replace(unit, constants=constants))
+        self._train(loss, examples, y, sample_weight, budget, replace(unit, constants=constants))
         return self
 
     def predict(self, X: inputs.MatrixLike) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dsekl.losses import Hinge
 from dsekl.rows import ReshapedRows
 from dsekl.rows.reshaping import ranked, squashed
-from dsekl.search import Region, Setting, spread_regions
+from dsekl.search import Region, Setting, others, spread_regions
 from dsekl.search.regions import REGION_ROWS
 
 from .beyond import beyond_regions
@@ -74,7 +74,7 @@ class Chooser(Comparison):
         if self._one_region:
             whole = self.regions
         else:
-            whole = [Region(np.setdiff1d(np.arange(n), part), part, k) for k, part in enumerate(self.splits)]
+            whole = [Region(others(n, part), part, k) for k, part in enumerate(self.splits)]
         return [*self._search(whole, champion.kind).predictions(champion.found.setting)]
 
     def _weights(self, advance: Callable[[float], None]) -> Champion:

@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from dsekl.search import others
 from dsekl.solvers.state import PerFeature
 from dsekl.workers import Workers
 
@@ -187,4 +188,4 @@ def pairs_of_descent(n: int, n_features: int) -> float:
 def learner(data: Data, held_out: NDArray[np.intp], seed: tuple[int, ...]) -> Learner:
     """Return a learner that may see all rows but those held out."""
     data = replace(data, rows=data.rows.without(held_out))
-    return Learner(data, np.setdiff1d(np.arange(len(data.targets)), held_out), held_out, seed)
+    return Learner(data, others(len(data), held_out), held_out, seed)

@@ -127,11 +127,10 @@ def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss, sweeps
     if loss.quadratic:
         coef[:] = _solved(K, y, C)
         return
-    f = _product(K, coef)
-    for o in range(y.shape[1]):
-        column, targets = np.ascontiguousarray(coef[:, o]), np.ascontiguousarray(y[:, o])
-        descend(K, targets, C, column, f[:, o].astype(K.dtype), loss, sweeps, SMALL * float(np.abs(y).mean()))
-        coef[:, o] = column
+    targets, lines = np.ascontiguousarray(y.T), np.array(coef.T, order="C")
+    f = np.ascontiguousarray(_product(K, coef).T, dtype=K.dtype)
+    descend(K, targets, C, lines, f, loss, sweeps, SMALL * float(np.abs(y).mean()))
+    coef[:] = lines.T
 
 
 def _solved(K: NDArray[Any], y: Floats, C: Floats) -> Floats:

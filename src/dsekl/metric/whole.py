@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import gram
-from dsekl.search import Setting
+from dsekl.search import Setting, others
 from dsekl.search.regions import Places
 from dsekl.solvers import DualAscent, Problem
 
@@ -33,7 +33,7 @@ def whole_fits(data: Data, splits: list[Places], kind: Kind, setting: Setting, C
 
 def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float, seed: int) -> Floats:
     """Return three lines: errors, losses and weights of the held-out rows of one split."""
-    fitted = np.setdiff1d(np.arange(len(data)), held_out)
+    fitted = others(len(data), held_out)
     known = data.rows.without(held_out)
     rows = known.take(fitted)
     matrix = gram.build(

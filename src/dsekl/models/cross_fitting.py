@@ -5,6 +5,7 @@ Few rows are cut into parts, each predicted by a machine fitted on the others. O
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.calibration import Unseen
+from dsekl.deadline import Budget
 from dsekl.metric import Fold
 from dsekl.rows import CrossRows, Rows, SquareRows
 from dsekl.runs import Run, Settled, Stopping
-from dsekl.search import draw_splits
+from dsekl.search import draw_splits, others
 from dsekl.workers import ALONE, Workers
 
 from .examples import Examples
@@ -49,22 +51,28 @@ class CrossFit:
     settled: Settled
     seed: int
     stopping: Stopping
+    seconds: float = math.inf
+    """What all these fits together may take, but for a step of the solver in each."""
 
     def unseen(self, workers: Workers = ALONE, folds: Sequence[Fold] | None = None) -> Unseen:
         """Return predictions of rows by models without them: of all ``folds``, or of parts drawn by the seed."""
-        parts = []
-        for number, fold in enumerate(self._folds() if folds is None else folds):
-            f = self._predicted(number, fold, workers) if fold.f is None else fold.f
+        parts, folds = [], self._folds() if folds is None else folds
+        budget, n_left = Budget(self.seconds), sum(fold.f is None for fold in folds)
+        for number, fold in enumerate(folds):
+            f = fold.f
+            if f is None:
+                f = self._predicted(number, fold, workers, Budget(budget.deadline().left / n_left))
+                n_left -= 1
             held_out = self.examples.take(fold.held_out)
             parts.append(Unseen(f, held_out.targets, held_out.weights, held_out.places))
         return Unseen(*(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])))
 
-    def _predicted(self, number: int, fold: Fold, workers: Workers) -> Floats:
+    def _predicted(self, number: int, fold: Fold, workers: Workers, budget: Budget) -> Floats:
         """Return f of a fold's rows by a machine that is fitted on the others."""
-        rest = np.setdiff1d(np.arange(len(self.examples)), fold.held_out)
+        rest = others(len(self.examples), fold.held_out)
         examples = self.examples.without(fold.held_out)
         settled = replace(self.settled, gamma=fold.gamma, randomness=self._rng(number).bit_generator.state)
-        run = Run(self.seed, replace(self.stopping, validation_fraction=None), workers, settled=settled)
+        run = Run(self.seed, replace(self.stopping, validation_fraction=None), workers, settled=settled, budget=budget)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit itself has told the user
             model = self.solve(self.machine, examples.take(rest), run).model

@@ -29,8 +29,14 @@ from .storage import check_sizes
 
 Floats = NDArray[np.float64]
 
+CALIBRATED_BY = 0.75
+"""Share of the time after which rows that were held out have been predicted, where that is done before the solver."""
+
 SOLVED_BY = 0.9
 """Share of the time after which the solver ends: what is left is for the model and its importances."""
+
+LATER_SHARE = 0.1
+"""Of the time for the fit, what predictions of unseen rows may take that are made when they are first asked for."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,8 @@ def _solved(machine: Machine, examples: Examples, run: Run, progress: Progress) 
     if held_out is not None:
         monitor.validation = _validation(problem.gram.at(held_out.rows), held_out)
 
-    later = cache(lambda: CrossFit(solve, machine, counted.for_cross_fits(), settled, run.seed, run.stopping))
+    limit = LATER_SHARE * run.budget.seconds
+    later = cache(lambda: CrossFit(solve, machine, counted.for_cross_fits(), settled, run.seed, run.stopping, limit))
 
     def unseen(model: Model) -> Unseen | CrossFit:
         if held_out is not None:
@@ -173,7 +180,8 @@ def _settle(machine: Machine, examples: Examples, run: Run, rng: np.random.Gener
     grows = isinstance(machine.solver, DualAscent) and machine.solver.grows(len(examples))
     if not folds or not machine.exact or grows or run.stopping.validation_fraction is not None or settled.cut_short:
         return settled
-    late = CrossFit(solve, machine, examples, settled, run.seed, run.stopping)
+    left = run.budget.deadline(CALIBRATED_BY).left
+    late = CrossFit(solve, machine, examples, settled, run.seed, run.stopping, left)
     try:
         return replace(settled, unseen=late.unseen(run.workers, folds))
     except KeyboardInterrupt:

@@ -30,6 +30,9 @@ MEGABYTE = 2**20
 MOST_DOUBLE_ROWS = 4096
 """Rows up to which kernel values are float64 unless the user says otherwise."""
 
+MOST_SINGLE_C = 30_000.0
+"""The largest C for which they may be float32: what coefficients of that size make of its rounding is a part of f."""
+
 SCALE_ROWS = 10_000
 """Rows that are looked at for columns of very different ranges."""
 
@@ -134,7 +137,8 @@ class Machine:
         loss = self.usual_loss if settled.loss is None else CHOSEN_LOSSES[settled.loss]
         machine = replace(self, kernel=kernel, loss=loss)
         beside = self.beside(settled)
-        own = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping)
+        C = settled.C if self.C is None else self.C
+        own = machine.gram(examples.rows, settled.gamma, run.workers, settled.reshaping, C)
         own = metric.with_plane(own, examples.rows, beside, settled.reshaping)
         if own.order is not None:
             examples = examples.in_order(own.order)
@@ -143,7 +147,7 @@ class Machine:
             examples.targets,
             examples.weights,
             loss,
-            settled.C if self.C is None else self.C,
+            C,
             run.workers,
             run.stopping.tol,
             machine._reference(examples.rows, own, settled, run.workers),
@@ -156,13 +160,12 @@ class Machine:
         gamma: float | Floats | None = None,
         workers: Workers = ALONE,
         reshaping: Reshaping | None = None,
+        C: float = 1.0,
     ) -> Gram:
-        """Return the kernel matrix of the rows, made block by block, at a gamma that is settled."""
+        """Return the kernel matrix of the rows, made block by block, at a gamma and a C that are settled."""
         if isinstance(rows, ArrayRows | CsrRows | StoredRows) and gamma is not None and np.ndim(gamma) == 0:
             warn_of_unequal_scales(rows, self.names)
-        dtype = self.dtype
-        if dtype == "auto":
-            dtype = "float64" if len(rows) <= MOST_DOUBLE_ROWS else "float32"
+        dtype = precision(len(rows), C) if self.dtype == "auto" else self.dtype
         return gram.build(
             self.usual_kernel,
             rows,
@@ -320,6 +323,11 @@ class Machine:
                 f"gamma={gamma!r} must be positive and finite, e.g. 1.0; 'learn' and 'scale' choose from the data"
             )
         return float(values) if values.ndim == 0 else values
+
+
+def precision(n_rows: int, C: float) -> str:
+    """Return the type of kernel values where the user names none."""
+    return "float64" if n_rows <= MOST_DOUBLE_ROWS or C > MOST_SINGLE_C else "float32"
 
 
 def warn_of_unequal_scales(rows: NumberRows, names: NDArray[Any] | None) -> None:

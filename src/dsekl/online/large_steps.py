@@ -41,13 +41,9 @@ def stepped(machine: LargeLearner, built: Gram, places: slice, rows: Batch, coef
     where = np.arange(built.n_rows)[places]
     K = built.block(where, where)
     y, C = (rows.targets - machine.intercept) / machine.unit, machine.settings.first_C * rows.weights
-    new = np.empty_like(coef)
-    for o in range(machine.n_outputs):
-        line = np.ascontiguousarray(coef[:, o])
-        target, own = np.ascontiguousarray(y[:, o]), np.ascontiguousarray(f[:, o], dtype=K.dtype)
-        descend(K, target, C, line, own, machine.settings.loss, SWEEPS, SMALL)
-        new[:, o] = line
-    return new
+    lines, own = np.array(coef.T, order="C"), np.array(f.T, dtype=K.dtype, order="C")
+    descend(K, np.ascontiguousarray(y.T), C, lines, own, machine.settings.loss, SWEEPS, SMALL)
+    return np.ascontiguousarray(lines.T)
 
 
 def step_neighbours(machine: LargeLearner) -> None:

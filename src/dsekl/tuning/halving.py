@@ -30,7 +30,7 @@ from dsekl.estimators import DSEKLClassifier, DSEKLRegressor
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import digest
 from dsekl.rows.csr import occupied
-from dsekl.search import Region, draw_regions, draw_splits, region_rows
+from dsekl.search import Region, draw_regions, draw_splits, others, region_rows
 from dsekl.workers import Threads
 
 from .candidate import Base, Candidate, candidates_of
@@ -164,7 +164,7 @@ class _Search:
             name = f"base of arm {arm}, split {split}"
             found = self.journal.chosen(name)
             if found is None:
-                rows = np.setdiff1d(np.arange(len(self.y)), held_out)
+                rows = others(len(self.y), held_out)
                 n_left = (len(self.estimators) - arm) * len(self.splits) - split
                 unfitted = clone(self.estimators[arm]).set_params(n_jobs=self.n_jobs)
                 fitted = self._fit(unfitted, rows, self.budget.deadline(BASES_BY).left / n_left)
@@ -207,7 +207,7 @@ class _Search:
     def _finals(self, candidates: list[Candidate], rung: int) -> Iterator[Outcome]:
         """Fit the last candidates on all rows but those held out, which judge them."""
         (held_out,) = self.splits
-        everything = Region(np.setdiff1d(np.arange(len(self.y)), held_out), held_out, 0)
+        everything = Region(others(len(self.y), held_out), held_out, 0)
         for place, candidate in enumerate(candidates):
             if self.deadline.passed:
                 return

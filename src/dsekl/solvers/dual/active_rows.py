@@ -32,6 +32,9 @@ SWEEPS_OF_ONE_BLOCK = 25
 SLOW_EPOCHS = 3
 """Slow epochs in a row before the next also solves for all free rows."""
 
+FREE_BLOCKS = 4
+"""Blocks of free rows beyond which none of them is solved for as one."""
+
 INNER_PRECISION = 0.1
 """Violations that a block leaves alone, over those that put a row into it."""
 
@@ -78,7 +81,8 @@ class ActiveRows:
             block = blocks[plan.done]
             closing = not len(block)
             if closing:
-                block = free_rows(self.conditions(), self.small)[: solver.block_size]
+                most = FREE_BLOCKS * solver.block_size
+                block = free_rows(self.conditions(), self.small, most)[: solver.block_size]
             elif len(self.rows) > solver.block_size:
                 block = self.violators(block)
             if len(block):

@@ -32,20 +32,26 @@ def _carry(f: Any, K_row: Any, change: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _descend(K: Any, y: Any, C: Any, coef: Any, f: Any, step: Any, shape: Any, most_sweeps: Any, small: Any) -> Any:
-    """Sweep over the coordinates until none moves its prediction by more than ``small``; return the last's most."""
-    largest = 0.0
-    for _ in range(most_sweeps):
+    """Sweep over coordinates until none moves its prediction by more than ``small``; return the last sweep's most.
+
+    Lines are outputs, one after the other: each has its own number of sweeps, and the most of all is returned.
+    """
+    most = 0.0
+    for o in range(coef.shape[0]):
         largest = 0.0
-        for i in range(coef.size):
-            new = step(y[i], coef[i], float(f[i]), float(K[i, i]), C[i], shape)
-            change = new - coef[i]
-            if change != 0.0:
-                coef[i] = new
-                _carry(f, K[i], K.dtype.type(change))
-                largest = max(largest, abs(change) * K[i, i])
-        if largest <= small:
-            break
-    return largest
+        for _ in range(most_sweeps):
+            largest = 0.0
+            for i in range(coef.shape[1]):
+                new = step(y[o, i], coef[o, i], float(f[o, i]), float(K[i, i]), C[i], shape)
+                change = new - coef[o, i]
+                if change != 0.0:
+                    coef[o, i] = new
+                    _carry(f[o], K[i], K.dtype.type(change))
+                    largest = max(largest, abs(change) * K[i, i])
+            if largest <= small:
+                break
+        most = max(most, largest)
+    return most
 
 
 @njit(cache=True, nogil=True)
@@ -61,7 +67,7 @@ def _violations(y: Any, C: Any, coef: Any, f: Any, diagonal: Any, step: Any, sha
 @lru_cache(maxsize=4)
 def _descend_for(dtype: str) -> Any:
     number, floats = NUMBER[dtype], vector(float64)
-    block = (matrix(number), floats, floats, floats, vector(number))
+    block = (matrix(number), matrix(float64), floats, matrix(float64), matrix(number))
     return compiled(_descend, float64(*block, types.FunctionType(STEP), float64, types.intp, float64))
 
 
@@ -75,12 +81,12 @@ def _violations_compiled() -> Any:
 def descend(
     K: NDArray[Any], y: Floats, C: Floats, coef: Floats, f: NDArray[Any], loss: Loss, most_sweeps: int, small: float
 ) -> float:
-    """Descend on one output of a block; ``coef`` and f, in the type of K, move in place.
+    """Descend on a block; ``coef`` and f, in the type of K, move in place. All have a line for each output.
 
-    Return the farthest that the last sweep moved a row's prediction by that row's own coefficient.
+    A vector is one line. Return the farthest that a last sweep moved a row's prediction by that row's own coefficient.
     """
-    step = pointer(loss.dual_step(), STEP)
-    return float(_descend_for(K.dtype.name)(K, y, C, coef, f, step, loss.shape, most_sweeps, small))
+    step, lines = pointer(loss.dual_step(), STEP), (np.atleast_2d(y), C, np.atleast_2d(coef), np.atleast_2d(f))
+    return float(_descend_for(K.dtype.name)(K, *lines, step, loss.shape, most_sweeps, small))
 
 
 def violations(y: Floats, C: Floats, coef: Floats, f: Floats, diagonal: Floats, loss: Loss) -> Floats:

@@ -39,9 +39,9 @@ WEIGHTS_SHARE, DESCENTS_SHARE = 0.7, 0.6
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
 
-OVERLAP, MUCH_OVERLAP = 0.1, 0.3
-"""Error from which on other losses are tried: below it, hardly a row has no class with a probability of one half; and
-from which on, of several classes, the hinge is kept only if it is better by a margin."""
+OVERLAP, OVERLAP_OF_MANY, MUCH_OVERLAP = 0.02, 0.1, 0.3
+"""Error from which on other losses are tried: of few rows, and of many, of which smoother losses keep more; and from
+which on, of several classes, the hinge has no claim there either."""
 
 WEAK = 0.5
 """Share of the error of the most frequent class from which on little is known of the classes."""
@@ -122,7 +122,7 @@ class Chooser(Comparison):
         first = champion
         for name, kernel in list(self.options.kernels.items())[1:]:
             kind = replace(first.kind, kernel_name=name, kernel=kernel)
-            champion = self._challenged(champion, kind, CLEAR)
+            champion = self._challenged(champion, kind, CLEAR, self._starts(champion))
         return champion
 
     def _reshapings(self, champion: Champion) -> Champion:
@@ -133,7 +133,7 @@ class Chooser(Comparison):
             reshaping = make(self.data.rows)
             kind = replace(first.kind, reshaping=reshaping, gammas=self._regauged(first.kind.gammas, plain, reshaping))
             # What was best under heavy tails may be far from what is best without them.
-            champion = self._challenged(champion, kind, CLEAR, STARTS)
+            champion = self._challenged(champion, kind, CLEAR, [*self._starts(champion), *STARTS])
         return champion
 
     def _regauged(self, gammas: list[Floats], plain: Floats, reshaping: Reshaping) -> list[Floats]:
@@ -150,16 +150,15 @@ class Chooser(Comparison):
 
     def _losses(self, champion: Champion) -> Champion:
         """Let smoother losses challenge the usual one, where classes overlap."""
-        first = champion
+        first, few = champion, len(self.data) <= WHOLE_ROWS
         # Where many rows have no class with a probability of one half, one hinge per class is inconsistent; and where
-        # rows of one class are seldom the more likely ones, f is nearly constant. It is the hinge that must win then.
+        # rows of one class are seldom the more likely ones, f is nearly constant. The hinge has no claim then.
         weak = isinstance(first.kind.loss, Hinge) and self._knows_little(first.found.error)
-        if first.found.error < OVERLAP and not weak:
+        if first.found.error < (OVERLAP if few else OVERLAP_OF_MANY) and not weak:
             return champion
         for name, loss in list(self.options.losses.items())[1:]:
             kind = replace(first.kind, loss_name=name, loss=loss)
-            claim = DOUBT if not weak else -DOUBT if champion is first else 0.0
-            champion = self._challenged(champion, kind, claim)
+            champion = self._challenged(champion, kind, 0.0 if few or weak else DOUBT, [champion.found.setting])
         return champion
 
     def _knows_little(self, error: float) -> bool:
@@ -243,11 +242,10 @@ class Chooser(Comparison):
         assert found is not None
         return replace(champion, found=found)
 
-    def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
+    def _challenged(self, champion: Champion, kind: Kind, doubt: float, starts: Iterable[Setting]) -> Champion:
         """Return the challenger of another kind if it clearly beats the champion, else the champion."""
         if self.data.deadline.passed or not champion.found.leaves(doubt):
             return champion
-        starts = [*self._starts(champion), *further]
         found = self._searched(champion.weights, kind, starts, champion, doubt)
         if found is None:
             return champion

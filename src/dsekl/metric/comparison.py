@@ -125,13 +125,16 @@ class Comparison:
         """Tell whether the challenger is better by so many standard errors of the difference."""
         robust = self.data.classes is None
         new, old = challenger.found, champion.found
-        if self.whole and not new.gain_over(old, robust).decided and not self.data.deadline.passed:
+        other_loss = challenger.kind.loss_name != champion.kind.loss_name
+        by_loss = other_loss and doubt == 0
+        decided = (new.loss_gain_over if by_loss else new.gain_over)(old, robust).decided
+        if self.whole and not decided and not self.data.deadline.passed:
             new, old = self._whole(challenger), self._whole(champion)
         gain = new.gain_over(old, robust)
-        if challenger.kind.loss_name != champion.kind.loss_name:
-            if doubt < 0:
-                return not old.gain_over(new, robust).exceeds(-doubt)
-            return gain.exceeds(doubt, LEAST_GAIN * old.error if doubt > 0 else -np.inf)
+        if by_loss:
+            return gain.exceeds(-BEHIND) and new.loss_gain_over(old, robust).exceeds(0.0)
+        if other_loss:
+            return gain.exceeds(doubt, LEAST_GAIN * old.error)
         return gain.exceeds(doubt) or (gain.ties and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS))
 
     def _whole(self, champion: Champion) -> Found:

@@ -21,7 +21,7 @@ and from which on regions decide without whole fits."""
 BEHIND = 2.0
 """Standard errors by which a setting must be worse on a part of the rows to be given up."""
 
-MARGIN_WEIGHT = 0.1
+LOSS_WEIGHT = 2.0
 """Weight of the mean loss beside the error, which alone often ties, and jumps where few rows are wrong."""
 
 CLEAR_LOSS = 2.0
@@ -89,8 +89,8 @@ class Found:
 
     @property
     def rank(self) -> float:
-        """By what settings of one candidate are ranked: the error, and where it ties the loss."""
-        return float(np.average(self.errors + MARGIN_WEIGHT * self.losses, weights=self.weights))
+        """By what settings of one candidate are ranked: the loss, and the error with it."""
+        return float(np.average(self.errors + LOSS_WEIGHT * self.losses, weights=self.weights))
 
     def of_first(self, n_rows: int) -> Found:
         """Return what the first of the rows say."""
@@ -98,7 +98,7 @@ class Found:
 
     def is_behind(self, best: Found) -> bool:
         """Tell whether a setting of the same candidate has clearly the worse rank on the same rows."""
-        ranks, best_ranks = (found.errors + MARGIN_WEIGHT * found.losses for found in (self, best))
+        ranks, best_ranks = (found.errors + LOSS_WEIGHT * found.losses for found in (self, best))
         gain = self._gain(best_ranks - ranks, robust=False)
         return gain.mean < -BEHIND * gain.standard_error
 
@@ -117,7 +117,7 @@ class Found:
         return bool(wrong.sum() ** 2 > 2.0 * doubt**2 * (wrong**2).sum())
 
     def loss_gain_over(self, other: Found, robust: bool) -> Gain:
-        """Return by how much the same rows lose less here, for two candidates of one loss."""
+        """Return by how much the same rows lose less here."""
         return self._gain(other.losses - self.losses, robust)
 
     def _gain(self, gain: Floats, robust: bool) -> Gain:

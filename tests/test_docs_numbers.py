@@ -76,6 +76,7 @@ SOURCE = ROOT / "src" / "dsekl"
 DEFAULTS = {name: parameter.default for name, parameter in parameters.SHARED.items()}
 MEGABYTE = machine.MEGABYTE
 WORDS = {
+    "twice": 2,
     "three": 3,
     "five": 5,
     "six": 6,
@@ -323,7 +324,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("guide/metric", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
     ("guide/metric", rf"there are up to {W} splits", regions.FOLDS),
     ("guide/metric", rf"On larger data one {W} of the rows", regions.HELD_OUT),
-    ("guide/metric", rf"is better by {N} standard errors", score.CLEAR),
+    ("guide/metric", rf"if it does so by {N} standard errors", score.CLEAR),
     ("guide/metric", rf"On more than {N} rows", machine.MOST_HEAVY_ROWS),
     ("guide/metric", rf"widths in factors of {N} and", lattice.WIDTH_STEP),
     ("guide/metric", rf"C in factors of {N},", lattice.C_STEP),

@@ -28,8 +28,8 @@ MOST_SINGLE_C = 1024.0
 SWEEPS, MOST_SWEEPS = 30, 300
 """Of a fit that is only compared, and of one whose predictions are used."""
 
-SMALL = 1e-2
-"""Share of a typical target that no row's prediction moves any more in the last sweep of a fit."""
+SMALL, SMALLER = 1e-2, 1e-3
+"""Share of a typical target that no row's prediction moves any more in the last sweep of a fit, of either."""
 
 
 class RegionFits:
@@ -127,10 +127,10 @@ def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss, sweeps
     if loss.quadratic:
         coef[:] = _solved(K, y, C)
         return
-    f = _product(K, coef)
+    f, least = _product(K, coef), SMALL if sweeps <= SWEEPS else SMALLER
     for o in range(y.shape[1]):
         column, targets = np.ascontiguousarray(coef[:, o]), np.ascontiguousarray(y[:, o])
-        descend(K, targets, C, column, f[:, o].astype(K.dtype), loss, sweeps, SMALL * float(np.abs(y).mean()))
+        descend(K, targets, C, column, f[:, o].astype(K.dtype), loss, sweeps, least * float(np.abs(y).mean()))
         coef[:, o] = column
 
 

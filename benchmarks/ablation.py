@@ -4,7 +4,7 @@ DSEKL_DATA=... python benchmarks/ablation.py measure   # cells that are there ar
 DSEKL_DATA=... python benchmarks/ablation.py publish
 
 Left out means that the usual is kept: equal weights or one unit, Matérn 3/2, columns as they are, the hinge, nothing
-beside the kernel.
+beside the kernel. One variant ranks by errors alone, where the default counts log losses of labels too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from report import publish, table
 from rivals import measure, ours
 from tabular_data import panel_data
 
-from dsekl.metric import candidates
+from dsekl.metric import candidates, score
 from dsekl.metric.choice import Chooser
 
 COMMAND = "DSEKL_DATA=... python benchmarks/ablation.py"
@@ -40,6 +40,9 @@ WEIGHTS = {
     "without partly learned weights": (candidates.PARTLY,),
     "without selected columns": (candidates.SELECTED,),
 }
+ERRORS_ALONE = "by errors alone"
+"""Log losses of labels do not count."""
+VARIANTS = (WHOLE, *STEPS, *WEIGHTS, ERRORS_ALONE)
 ALMOST = 1.01
 """Error over the lowest of all variants up to which a choice was as good as any."""
 
@@ -50,23 +53,26 @@ def left_out(name: str) -> Iterator[None]:
     if name == WHOLE:
         yield
         return
-    owner, method = (Chooser, STEPS[name]) if name in STEPS else (candidates.Candidates, "learned")
-    usual = getattr(owner, method)
+    owner, what = (Chooser, STEPS[name]) if name in STEPS else (candidates.Candidates, "learned")
+    if name == ERRORS_ALONE:
+        owner, what = score, "LOSS_WEIGHT"
+    usual = getattr(owner, what)
 
     def made(self: Any, advance: Callable[[float], None]) -> Any:
         return {key: gammas for key, gammas in usual(self, advance).items() if key not in WEIGHTS[name]}
 
-    setattr(owner, method, (lambda self, champion: champion) if name in STEPS else made)
+    kept: Any = (lambda self, champion: champion) if name in STEPS else made
+    setattr(owner, what, 0.0 if name == ERRORS_ALONE else kept)
     try:
         yield
     finally:
-        setattr(owner, method, usual)
+        setattr(owner, what, usual)
 
 
 def measure_cells() -> None:
     for name, (regression, X, y) in panel_data().items():
         data = panel.split(np.asarray(X, dtype=np.float32), y, regression, SPLIT)
-        for variant in (WHOLE, *STEPS, *WEIGHTS):
+        for variant in VARIANTS:
             if variant in cells.read(CELLS).get(name, {}):
                 continue
             with left_out(variant):
@@ -76,10 +82,9 @@ def measure_cells() -> None:
 
 
 def publish_all() -> None:
-    variants = (WHOLE, *STEPS, *WEIGHTS)
-    found = {name: of for name, of in cells.read(CELLS).items() if set(of) == set(variants)}
+    found = {name: of for name, of in cells.read(CELLS).items() if set(of) == set(VARIANTS)}
     lines = []
-    for variant in variants[1:]:
+    for variant in VARIANTS[1:]:
         changes = [of[variant] / of[WHOLE] - 1 if of[WHOLE] else 0.0 for of in found.values()]
         worse, better = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
         lines.append([variant, f"{100 * np.mean(np.clip(changes, -1, 1)):+.1f} %", worse, better])

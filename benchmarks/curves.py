@@ -6,6 +6,7 @@ DSEKL_DATA=... python benchmarks/curves.py publish
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 from typing import Any
@@ -22,13 +23,16 @@ ROWS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 SEEDS = 10
 TABLES = ("calendar", "california-housing", "protein-casp", "covertype", "ijcnn1", "magic")
 MOST_TEST_ROWS = 10_000
+CALENDAR_ROWS = 80_000
+AGREED = 0.02
+"""Share of the mean error by which seeds may be apart."""
 
 
 def measure_cells(n_seeds: int) -> None:
     panel = panel_data()
     for seed in range(n_seeds):
         for name in TABLES:
-            regression, X, y = (True, *calendar(80_000, 0)) if name == "calendar" else panel[name]
+            regression, X, y = (True, *calendar(CALENDAR_ROWS, 0)) if name == "calendar" else panel[name]
             order = np.random.default_rng(0).permutation(len(X))
             n_test = min(MOST_TEST_ROWS, len(X) // 4)
             test, train = order[:n_test], order[n_test:]
@@ -47,16 +51,48 @@ def line(name: str, of_rows: dict[str, dict[str, float]]) -> list[Any]:
     return [name, *(f"{np.mean(e):.2f} ({min(e):.2f} to {max(e):.2f})" if e else "" for e in found)]
 
 
+def apart(errors: Any) -> float:
+    """Return how far the seeds' errors are from each other: the range, as a share of the mean."""
+    return float(np.ptp(errors) / np.mean(errors)) if np.mean(errors) > 0 else 0.0
+
+
+def rise(fewer: dict[str, float], more: dict[str, float]) -> tuple[float, float]:
+    """Return by how much more rows raise the error, of the same seeds, as a share of it; and the standard error."""
+    changes = [more[seed] / max(error, 1e-9) - 1 for seed, error in fewer.items() if seed in more]
+    noise = np.std(changes, ddof=1) / np.sqrt(len(changes)) if len(changes) > 1 else np.nan
+    return float(np.mean(changes)), float(noise)
+
+
+def verdict(name: str, of_rows: dict[str, dict[str, float]]) -> list[Any]:
+    """Return where seeds are furthest apart, at how many points they agree, and the largest rise with more rows."""
+    sizes = [str(n) for n in ROWS if str(n) in of_rows]
+    ranges = {n: apart(list(of_rows[n].values())) for n in sizes}
+    widest = max(ranges, key=ranges.__getitem__)
+    within = sum(value <= AGREED for value in ranges.values())
+    steps = {n: rise(of_rows[before], of_rows[n]) for before, n in itertools.pairwise(sizes)}
+    rises = {n: found for n, found in steps.items() if found[0] > 0}
+    steepest = max(rises, key=lambda n: rises[n][0], default=None)
+    told = "never"
+    if steepest is not None:
+        told = f"{100 * rises[steepest][0]:+.1f} ± {100 * rises[steepest][1]:.1f} % at {int(steepest):,}"
+    return [name, f"{within} of {len(sizes)}", f"{100 * ranges[widest]:.1f} % at {int(widest):,}", told]
+
+
 def publish_all() -> None:
     found = cells.read(CELLS)
     n_seeds = min(len(of_seeds) for of_rows in found.values() for of_seeds in of_rows.values())
-    lines = [line(name, found[name]) for name in TABLES if name in found]
+    names = [name for name in TABLES if name in found]
+    verdicts = [verdict(name, found[name]) for name in names]
     publish(
         "Learning curves", f"{COMMAND} measure; python benchmarks/curves.py publish",
         "Test error of the defaults in per cent (regression: root mean squared error in per cent of the targets' "
         f"deviation), mean and range over at least {n_seeds} seeds, on one split. \"calendar\" is made: 11 columns of "
         "very different ranges, of which two matter, a weak signal and heavy tails.\n\n"
-        + table(["data", *(f"{n:,} rows" for n in ROWS)], lines),
+        + table(["data", *(f"{n:,} rows" for n in ROWS)], [line(name, found[name]) for name in names])
+        + "\n\nSeeds are apart by the range of their errors, as a share of the mean; they agree within "
+        f"{100 * AGREED:.0f} %. A rise is the mean change of a seed's error from one number of rows to the next, and "
+        "its standard error.\n\n"
+        + table(["data", "points where seeds agree", "furthest apart", "largest rise"], verdicts),
     )  # fmt: skip
 
 

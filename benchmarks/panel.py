@@ -17,7 +17,7 @@ from typing import Any
 
 import cells
 import numpy as np
-from headline import NEW, OURS, behind, means, ranks_of, read_cells, shared_splits
+from headline import NEW, OURS, Cells, behind, means, ranks_of, read_cells, shared_splits
 from report import publish, table
 from rivals import MODELS, measure
 from sklearn.model_selection import train_test_split
@@ -91,7 +91,6 @@ def publish_all() -> None:
     errors = means(found, "error", list(MODELS))
     counts = Counter(len(shared_splits(models, list(MODELS))) for models in found.values())
     n_splits = " and ".join(f"{n} of {count} tables" for n, count in sorted(counts.items(), reverse=True))
-    chosen = Counter(cell["chosen"] for models in found.values() for cell in models[OURS].values())
     publish(
         "Tables", COMMAND + " measure all; python benchmarks/panel.py publish",
         "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation), mean over "
@@ -102,9 +101,21 @@ def publish_all() -> None:
     )  # fmt: skip
     publish(
         "What the defaults chose", COMMAND + " measure dsekl; python benchmarks/panel.py publish",
-        "Weights, kernel, scale of columns and loss of each fit of the table above.\n\n"
-        + table(["chosen", "fits"], [[name, count] for name, count in chosen.most_common()]),
+        "How often each candidate was chosen in the fits of the table above, of all that chose; losses in those of "
+        "labels. `python benchmarks/ablation.py` measures what each choice adds.\n\n"
+        + table(["choice", "candidates"], chosen_lines(found)),
     )  # fmt: skip
+
+
+def chosen_lines(found: Cells) -> list[list[str]]:
+    """Return for each decision how often each candidate was chosen."""
+    fits = [cell["chosen"].split(", ") for models in found.values() for cell in models[OURS].values()]
+    lines = []
+    for place, decision in enumerate(("weights", "kernel", "scale of the columns", "loss")):
+        counts = Counter(fit[place] for fit in fits if len(fit) > place and fit[place] != "squared")
+        n = sum(counts.values())
+        lines.append([decision, ", ".join(f"{name} {100 * count / n:.0f} %" for name, count in counts.most_common())])
+    return lines
 
 
 if __name__ == "__main__":

@@ -14,15 +14,18 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor, ModelFileError, gram
 from dsekl.estimators.fitted import ATTRIBUTES
+from dsekl.estimators.labels import wrong
 from dsekl.kernels import Matern
 from dsekl.losses import EpsilonInsensitive
+from dsekl.metric import Data
 from dsekl.metric.descent import Learner
-from dsekl.metric.score import Found
+from dsekl.metric.score import CLEAR, Found
 from dsekl.models.machine import CHOSEN_KERNELS, CHOSEN_LOSSES
 from dsekl.rows import ArrayRows, Reshaping, as_rows, store
 from dsekl.rows.reshaping import RANKED, SQUASHED, ranked, squashed
 from dsekl.runs import checkpoint
 from dsekl.search import draw_splits
+from dsekl.workers import ALONE
 
 
 def codes_and_hours(n: int, seed: int) -> tuple[Any, Any]:
@@ -161,6 +164,29 @@ def test_a_gain_is_told_with_its_weights() -> None:
     )
     assert by_weight.mean == pytest.approx(by_rows.mean)
     assert by_weight.standard_error > by_rows.standard_error
+
+
+def test_labels_are_judged_alike_whatever_a_machine_was_fitted_by() -> None:
+    """Machines of other losses and C have f of other sizes: errors and log losses are the same for all of them."""
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1.0, 1.0], (200, 1))
+    f = y + 1.5 * rng.standard_normal((200, 1))
+    data = Data(ArrayRows(f), y, np.ones(200), wrong, (y[:, 0] > 0).astype(np.intp), ALONE)
+    by_hinge, by_odds = (data.judged(np.arange(200), f * size, CHOSEN_LOSSES[name]) for size, name in
+                         [(1.0, "hinge"), (16.0, "logistic")])  # fmt: skip
+    np.testing.assert_allclose(by_hinge, by_odds)
+    least = min(np.logaddexp(0, -slope * y * f).mean() for slope in np.linspace(0.1, 5.0, 50))
+    assert least <= by_hinge[1].mean() < least + 0.02
+
+
+def test_of_machines_with_the_same_errors_the_one_that_is_surer_where_it_is_right_ranks_better() -> None:
+    errors, rng = np.repeat([0.0, 1.0], [90, 10]), np.random.default_rng(0)
+    sure, unsure = errors + 0.1 * rng.uniform(size=100), errors + 0.3 + 0.1 * rng.uniform(size=100)
+    better, worse = (Found(0, 0, errors, losses, np.ones(100)) for losses in (sure, unsure))
+    assert better.rank < worse.rank
+    assert better.gain_over(worse, robust=False).exceeds(CLEAR)
+    assert better.saved_errors(worse).mean == 0.0
+    assert worse.is_behind(better)
 
 
 def brute_force(model: Any, X: Any, seed: int) -> Any:

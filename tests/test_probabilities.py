@@ -18,7 +18,7 @@ import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.calibration import Calibration, Intervals, Unseen, calibrated, fit_intervals
 from dsekl.calibration.increasing_maps import Map
-from dsekl.estimators.labels import log_losses
+from dsekl.losses.log_loss import log_losses
 from dsekl.persistence import ModelFileError
 from dsekl.solvers import DualAscent
 

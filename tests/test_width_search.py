@@ -14,7 +14,7 @@ from dsekl.losses import Hinge, Squared
 from dsekl.metric import Data, candidates
 from dsekl.metric.kind import Kind
 from dsekl.metric.region_fits import MOST_SINGLE_C
-from dsekl.metric.score import CLEAR, DOUBT, ENOUGH_ROWS, Found
+from dsekl.metric.score import CLEAR, EASY, ENOUGH_ROWS, Found
 from dsekl.metric.search import FEWEST_SKETCHED, FIRST_ROWS, Search
 from dsekl.models import fitting
 from dsekl.models.cross_fitting import CrossFit
@@ -66,9 +66,9 @@ def errors_of(n_wrong: int, n: int) -> Found:
 
 
 def test_errors_leave_room_where_half_of_them_would_be_evidence() -> None:
-    assert [errors_of(k, 2 * ENOUGH_ROWS).leaves(DOUBT) for k in (0, 1, 2, 3)] == [False, False, False, True]
+    assert [errors_of(k, 2 * ENOUGH_ROWS).leaves(EASY) for k in (0, 1, 2, 3)] == [False, False, False, True]
     assert [errors_of(k, 2 * ENOUGH_ROWS).leaves(CLEAR) for k in (4, 5)] == [False, True]
-    assert errors_of(0, ENOUGH_ROWS - 1).leaves(DOUBT)
+    assert errors_of(0, ENOUGH_ROWS - 1).leaves(EASY)
 
 
 def test_nothing_is_learned_where_equal_weights_leave_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,9 @@ from dsekl.calibration import Calibration
 from dsekl.estimators import inputs
 from dsekl.estimators.classifier import CLASS_WEIGHT, OBJECTIVE, DSEKLClassifier
 from dsekl.estimators.docstrings import with_parameters_of
-from dsekl.estimators.labels import decisions, log_losses, require_two_classes, wrong
+from dsekl.estimators.labels import decisions, require_two_classes, wrong
 from dsekl.estimators.parameters import table, with_parameters
+from dsekl.losses.log_loss import log_losses
 from dsekl.models import Examples
 from dsekl.parts import LocalUpdates
 from dsekl.rows import ArrayRows

@@ -13,13 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from dsekl import losses
 from dsekl.calibration import Calibration
 from dsekl.deadline import Budget
+from dsekl.losses.log_loss import log_losses
 from dsekl.models import Examples, Fitted
 from dsekl.models.machine import USUAL_LOSS
 from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import DecisionMixin, log_losses, require_two_classes, wrong
+from .labels import DecisionMixin, require_two_classes, wrong
 from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 from .targets import given_labels

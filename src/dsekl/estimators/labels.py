@@ -35,27 +35,6 @@ class HasClasses(Protocol):
     def _evaluate(self, X: Any) -> Floats: ...
 
 
-SLOPES = 2.0 ** np.arange(-4.0, 7.0)
-"""By which f may be multiplied to stand for odds, in units of its own size."""
-
-
-def log_losses(y: Floats, f: Floats) -> Floats:
-    """Return the log loss of each row, with the slope at which f, as odds, has the least of it.
-
-    Losses differ in the size of f, and calibration will take care of that: so candidates are compared at their best.
-    """
-    size = float(np.sqrt(np.mean(f**2)))
-    slopes = SLOPES / size if size > 0 else np.ones(1)
-
-    def at(slope: float) -> Floats:
-        if y.shape[1] == 1:
-            return np.asarray(np.logaddexp(0.0, -slope * y[:, 0] * f[:, 0]))
-        odds = slope * f
-        return np.asarray(np.logaddexp.reduce(odds, axis=1) - odds[np.arange(len(y)), y.argmax(axis=1)])
-
-    return min((at(slope) for slope in slopes), key=lambda losses: float(losses.mean()))
-
-
 class DecisionMixin:
     """``decision_function`` and ``predict`` of a classifier that evaluates f."""
 

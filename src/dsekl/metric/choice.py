@@ -24,7 +24,7 @@ from .beyond import beyond_regions
 from .comparison import FEW_ROWS, LEAST_GAIN, WHOLE_ROWS, Champion, Comparison, judging_rows
 from .kind import Kind
 from .scales import deviations, regauged
-from .score import CLEAR, CLEAR_LOSS, DECIDED, DOUBT, Found
+from .score import CLEAR, DECIDED, DOUBT, EASY, Found
 from .search import STARTS
 
 TAIL_ROWS = 36_000
@@ -39,9 +39,12 @@ WEIGHTS_SHARE, DESCENTS_SHARE = 0.7, 0.6
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
 
-OVERLAP, MUCH_OVERLAP = 0.1, 0.3
-"""Error from which on other losses are tried: below it, hardly a row has no class with a probability of one half; and
-from which on, of several classes, the hinge is kept only if it is better by a margin."""
+OVERLAP, OVERLAP_OF_MANY, MUCH_OVERLAP = 0.02, 0.1, 0.3
+"""Error from which on other losses are tried: of few rows, and of many, of which smoother losses keep more; and from
+which on, of several classes, the hinge has no claim there either."""
+
+DOUBT_OF_MANY = 1.0
+"""Standard errors by which another loss must save errors of many rows."""
 
 WEAK = 0.5
 """Share of the error of the most frequent class from which on little is known of the classes."""
@@ -80,7 +83,7 @@ class Chooser(Comparison):
     def _weights(self, advance: Callable[[float], None]) -> Champion:
         self._advance = lambda done: advance(DESCENTS_SHARE * done)
         champion = self._best_weights(self.candidates.simple, None)
-        if self._one_region and not champion.found.leaves(DOUBT):
+        if self._one_region and not champion.found.leaves(EASY):
             return champion
         return self._best_weights(self._learned, champion)
 
@@ -122,7 +125,8 @@ class Chooser(Comparison):
         first = champion
         for name, kernel in list(self.options.kernels.items())[1:]:
             kind = replace(first.kind, kernel_name=name, kernel=kernel)
-            champion = self._challenged(champion, kind, CLEAR)
+            # Where rows are few, no kernel costs much more than another; of many, a heavier tail must be worth it.
+            champion = self._challenged(champion, kind, 0.0 if self._few else CLEAR, self._starts(champion))
         return champion
 
     def _reshapings(self, champion: Champion) -> Champion:
@@ -134,7 +138,7 @@ class Chooser(Comparison):
             gammas = regauged(first.kind.gammas, plain, deviations(ReshapedRows(self.data.rows, reshaping)))
             kind = replace(first.kind, reshaping=reshaping, gammas=gammas)
             # What was best under heavy tails may be far from what is best without them.
-            champion = self._challenged(champion, kind, CLEAR, STARTS)
+            champion = self._challenged(champion, kind, CLEAR, [*self._starts(champion), *STARTS])
         return champion
 
     def _has_heavy_tails(self) -> bool:
@@ -147,15 +151,22 @@ class Chooser(Comparison):
         """Let smoother losses challenge the usual one, where classes overlap."""
         first = champion
         # Where many rows have no class with a probability of one half, one hinge per class is inconsistent; and where
-        # rows of one class are seldom the more likely ones, f is nearly constant. It is the hinge that must win then.
+        # rows of one class are seldom the more likely ones, f is nearly constant. The hinge has no claim then.
         weak = isinstance(first.kind.loss, Hinge) and self._knows_little(first.found.error)
-        if first.found.error < OVERLAP and not weak:
+        if first.found.error < (OVERLAP if self._few else OVERLAP_OF_MANY) and not weak:
             return champion
         for name, loss in list(self.options.losses.items())[1:]:
             kind = replace(first.kind, loss_name=name, loss=loss)
-            claim = DOUBT if not weak else -DOUBT if champion is first else 0.0
-            champion = self._challenged(champion, kind, claim)
+            challenger = self._challenged(champion, kind, 0.0, [champion.found.setting])
+            saved = challenger.found.saved_errors(champion.found)
+            # Smoother losses keep more rows: of many, they must make up for it by fewer errors.
+            if self._few or weak or saved.exceeds(DOUBT_OF_MANY, LEAST_GAIN * champion.found.error):
+                champion = challenger
         return champion
+
+    @property
+    def _few(self) -> bool:
+        return len(self.data) <= WHOLE_ROWS
 
     def _knows_little(self, error: float) -> bool:
         """Tell whether classes overlap much, or less than half of the most frequent class's errors are saved."""
@@ -187,18 +198,16 @@ class Chooser(Comparison):
         """Tell whether what stands beside the kernel is clearly wanted, or costs nothing and goes on much better."""
         robust = self.data.classes is None
 
-        def saves(new: Found, old: Found, doubts: tuple[float, float], least: float) -> bool:
-            gain = new.gain_over(old, robust)
-            saved_loss = gain.ties and new.loss_gain_over(old, robust).exceeds(doubts[1], least * old.loss)
-            return gain.exceeds(doubts[0], least * old.error) or saved_loss
+        def saves(new: Found, old: Found, doubt: float, least: float) -> bool:
+            return new.gain_over(old, robust).exceeds(doubt, least * old.rank)
 
         old = self._everywhere(champion)
         new = self._everywhere(challenger, old)
-        if saves(new, old, (CLEAR, CLEAR_LOSS), LEAST_GAIN):
+        if saves(new, old, CLEAR, LEAST_GAIN):
             return True
         if not challenger.kind.beside.trend or not new.gain_over(old, robust).exceeds(-DOUBT):
             return False
-        return saves(self._beyond(challenger), self._beyond(champion), (DECIDED, DECIDED), MUCH)
+        return saves(self._beyond(challenger), self._beyond(champion), DECIDED, MUCH)
 
     def _beyond(self, champion: Champion) -> Found:
         """Return what rows beyond the others say of a setting."""
@@ -238,11 +247,10 @@ class Chooser(Comparison):
         assert found is not None
         return replace(champion, found=found)
 
-    def _challenged(self, champion: Champion, kind: Kind, doubt: float, further: Iterable[Setting] = ()) -> Champion:
+    def _challenged(self, champion: Champion, kind: Kind, doubt: float, starts: Iterable[Setting]) -> Champion:
         """Return the challenger of another kind if it clearly beats the champion, else the champion."""
-        if self.data.deadline.passed or not champion.found.leaves(doubt):
+        if self.data.deadline.passed or not champion.found.leaves(CLEAR):
             return champion
-        starts = [*self._starts(champion), *further]
         found = self._searched(champion.weights, kind, starts, champion, doubt)
         if found is None:
             return champion

@@ -16,7 +16,7 @@ from .candidates import EQUAL, PARTLY, Candidates
 from .data import Data, Options, Stages
 from .kind import Kind
 from .region_distances import RegionDistances
-from .score import BEHIND, CLEAR_LOSS, DECIDED, Found
+from .score import BEHIND, HOPELESS, Found
 from .search import Search
 from .whole import whole_fits
 
@@ -96,8 +96,8 @@ class Comparison:
     ) -> Found | None:
         """Return what the regions say of a kind of machine; None where it would hardly beat the champion."""
         search = self._search(self.regions, kind)
-        # Where whole fits may overrule regions, only what is decided counts.
-        behind = (DECIDED if self.whole else BEHIND) - doubt
+        # Where whole fits may overrule regions, more must tell against it.
+        behind = min(HOPELESS, BEHIND - doubt) + (1.0 if self.whole else 0.0)
         return self._kept(
             f"{weights}, {kind.name}", search, lambda: search.run(list(starts), self._sketched(champion), behind)
         )
@@ -127,12 +127,7 @@ class Comparison:
         new, old = challenger.found, champion.found
         if self.whole and not new.gain_over(old, robust).decided and not self.data.deadline.passed:
             new, old = self._whole(challenger), self._whole(champion)
-        gain = new.gain_over(old, robust)
-        if challenger.kind.loss_name != champion.kind.loss_name:
-            if doubt < 0:
-                return not old.gain_over(new, robust).exceeds(-doubt)
-            return gain.exceeds(doubt, LEAST_GAIN * old.error if doubt > 0 else -np.inf)
-        return gain.exceeds(doubt) or (gain.ties and new.loss_gain_over(old, robust).exceeds(CLEAR_LOSS))
+        return new.gain_over(old, robust).exceeds(doubt)
 
     def _whole(self, champion: Champion) -> Found:
         name = f"whole, {champion.weights}, {champion.kind.name}"

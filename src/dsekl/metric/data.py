@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dsekl.deadline import NEVER, Deadline
 from dsekl.kernels import VectorKernel
 from dsekl.losses import Loss
+from dsekl.losses.log_loss import log_losses
 from dsekl.rows import DenseRows
 from dsekl.workers import Workers
 
@@ -52,6 +53,16 @@ class Data:
     @property
     def n_outputs(self) -> int:
         return int(self.targets.shape[1])
+
+    def judged(self, held_out: NDArray[np.intp], f: Floats, loss: Loss) -> Floats:
+        """Return three lines for held-out rows that are predicted as f: their errors, losses and weights.
+
+        The losses of labels are log losses, whatever a machine was fitted by: they say more than a count of wrong rows
+        does, and mean the same for all machines.
+        """
+        y, weights = self.targets[held_out], self.weights[held_out]
+        losses = loss.value(y, f).mean(axis=1) if self.classes is None else log_losses(y, f, weights)
+        return np.stack([self.errors(y, f), losses, weights])
 
     def tied(self, values: Floats) -> Floats:
         """Return for each feature the mean over its group, of the features that are not 0."""

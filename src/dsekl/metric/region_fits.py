@@ -28,8 +28,8 @@ MOST_SINGLE_C = 1024.0
 SWEEPS, MOST_SWEEPS = 30, 300
 """Of a fit that is only compared, and of one whose predictions are used."""
 
-SMALL = 1e-2
-"""Share of a typical target that no row's prediction moves any more in the last sweep of a fit."""
+SMALL, SMALLER = 1e-2, 1e-3
+"""Share of a typical target that no row's prediction moves any more in the last sweep of a fit, of either."""
 
 
 class RegionFits:
@@ -127,9 +127,10 @@ def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss, sweeps
     if loss.quadratic:
         coef[:] = _solved(K, y, C)
         return
+    least = SMALL if sweeps <= SWEEPS else SMALLER
     targets, lines = np.ascontiguousarray(y.T), np.array(coef.T, order="C")
     f = np.ascontiguousarray(_product(K, coef).T, dtype=K.dtype)
-    descend(K, targets, C, lines, f, loss, sweeps, SMALL * float(np.abs(y).mean()))
+    descend(K, targets, C, lines, f, loss, sweeps, least * float(np.abs(y).mean()))
     coef[:] = lines.T
 
 

@@ -14,22 +14,21 @@ from dsekl.solvers.state import Form
 Floats = NDArray[np.float64]
 PerHeldOut = Annotated[Floats, Form(("held out",))]
 
-DOUBT, CLEAR, DECIDED = 1.0, 1.5, 3.0
-"""Standard errors of the difference by which weights must beat simpler ones, by which all else must beat the usual,
-and from which on regions decide without whole fits."""
+DOUBT, CLEAR, DECIDED = 0.5, 1.5, 3.0
+"""Standard errors of the difference by which weights must beat simpler ones, by which what adds to a machine must beat
+the machine without it, and from which on regions decide without whole fits."""
 
 BEHIND = 2.0
 """Standard errors by which a setting must be worse on a part of the rows to be given up."""
 
-MARGIN_WEIGHT = 0.1
+EASY = 1.0
+"""Standard errors by which half as many errors must be better, or weights are not worth learning."""
+
+HOPELESS = 1.0
+"""Standard errors behind the champion, on the rows that a search walks by, from which on a candidate seldom wins."""
+
+LOSS_WEIGHT = 2.0
 """Weight of the mean loss beside the error, which alone often ties, and jumps where few rows are wrong."""
-
-CLEAR_LOSS = 2.0
-"""Standard errors by which a loss must be lower to decide where errors tie: a few rare rows hardly tell errors apart,
-and their margins do."""
-
-TIE = -0.5
-"""Standard errors by which errors may be higher and still count as a tie."""
 
 ENOUGH_ROWS = 1_000
 """Held-out rows from which on their errors alone tell whether anything is left to gain."""
@@ -49,11 +48,6 @@ class Gain:
     def decided(self) -> bool:
         """Tell whether more rows would say nothing else."""
         return abs(self.mean) > DECIDED * self.standard_error
-
-    @property
-    def ties(self) -> bool:
-        """Tell whether it is no loss to speak of."""
-        return self.mean >= TIE * self.standard_error
 
     def exceeds(self, doubt: float, least: float = -np.inf) -> bool:
         """Tell whether the gain is larger than so many standard errors, and at least what is worth it."""
@@ -88,9 +82,13 @@ class Found:
         return float(np.average(self.losses, weights=self.weights))
 
     @property
+    def ranks(self) -> Floats:
+        """Row by row, what candidates and their settings are ranked by."""
+        return self.errors + LOSS_WEIGHT * self.losses
+
+    @property
     def rank(self) -> float:
-        """By what settings of one candidate are ranked: the error, and where it ties the loss."""
-        return float(np.average(self.errors + MARGIN_WEIGHT * self.losses, weights=self.weights))
+        return float(np.average(self.ranks, weights=self.weights))
 
     def of_first(self, n_rows: int) -> Found:
         """Return what the first of the rows say."""
@@ -98,13 +96,16 @@ class Found:
 
     def is_behind(self, best: Found) -> bool:
         """Tell whether a setting of the same candidate has clearly the worse rank on the same rows."""
-        ranks, best_ranks = (found.errors + MARGIN_WEIGHT * found.losses for found in (self, best))
-        gain = self._gain(best_ranks - ranks, robust=False)
+        gain = self._gain(best.ranks - self.ranks, robust=False)
         return gain.mean < -BEHIND * gain.standard_error
 
     def gain_over(self, other: Found, robust: bool) -> Gain:
-        """Return by how much the same rows are less wrong here; ``robust`` lets no row's difference dominate."""
-        return self._gain(other.errors - self.errors, robust)
+        """Return by how much the same rows rank better here; ``robust`` lets no row's difference dominate."""
+        return self._gain(other.ranks - self.ranks, robust)
+
+    def saved_errors(self, other: Found) -> Gain:
+        """Return by how much the same rows are less wrong here, whatever their losses."""
+        return self._gain(other.errors - self.errors, robust=False)
 
     def leaves(self, doubt: float) -> bool:
         """Tell whether a candidate with half of the errors would be better by so many standard errors; yes of few rows.
@@ -115,10 +116,6 @@ class Found:
             return True
         wrong = self.weights * self.errors
         return bool(wrong.sum() ** 2 > 2.0 * doubt**2 * (wrong**2).sum())
-
-    def loss_gain_over(self, other: Found, robust: bool) -> Gain:
-        """Return by how much the same rows lose less here, for two candidates of one loss."""
-        return self._gain(other.losses - self.losses, robust)
 
     def _gain(self, gain: Floats, robust: bool) -> Gain:
         if robust:

@@ -130,14 +130,11 @@ class Search:
             groups.setdefault((number, setting[0] if self._fits.keeps else 0), []).append(setting)
         self._fits.prepare(wanted)
         tasks = [(number, group) for (number, _), group in groups.items()]
+        data, loss = self.data, self.kind.loss
         for (number, group), found in zip(
             tasks, self.data.workers.map(lambda task: self._fits.at(*task), tasks), strict=True
         ):
-            self._judged.update({(number, s): self._line(number, f) for s, f in zip(group, found, strict=True)})
+            held_out = self.regions[number].held_out
+            for setting, f in zip(group, found, strict=True):
+                self._judged[number, setting] = data.judged(held_out, f, loss)
         return {s: np.concatenate([self._judged[number, s] for number in numbers], axis=1) for s in settings}
-
-    def _line(self, number: int, f: Floats) -> Floats:
-        """Return three lines: errors, losses and weights of a region's held-out rows."""
-        data, held_out = self.data, self.regions[number].held_out
-        y = data.targets[held_out]
-        return np.stack([data.errors(y, f), self.kind.loss.value(y, f).mean(axis=1), data.weights[held_out]])

@@ -52,5 +52,4 @@ def _held_out(data: Data, held_out: Places, kind: Kind, gamma: Floats, C: float,
             break
     coef = solver.coefficients(problem, state)
     f = matrix.at(known.take(held_out)).product(slice(None), slice(None), coef)
-    y = data.targets[held_out]
-    return np.stack([data.errors(y, f), kind.loss.value(y, f).mean(axis=1), data.weights[held_out]])
+    return data.judged(held_out, f, kind.loss)

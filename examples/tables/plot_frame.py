@@ -1,8 +1,8 @@
 """
-A table with texts, dates and gaps
-==================================
+Categorical columns, dates and missing values
+=============================================
 
-A data frame as it comes: one call fits it, and the model has intervals and importances of the frame's own columns.
+One call fits a raw data frame; prediction intervals and feature importances refer to its own columns.
 """
 
 import matplotlib.pyplot as plt

@@ -53,5 +53,5 @@ ConfusionMatrixDisplay.from_predictions(
     y_test, local.predict(X_test), ax=ax, cmap="Blues", colorbar=False
 )
 ax.grid(False)
-ax.set_title("digits: confusion matrix of the model that came home")
+ax.set_title("digits: confusion matrix of the local copy of the model")
 plt.show()

@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits
 from dsekl import DSEKLClassifier, OnlineDSEKLClassifier
 
 # %%
-# Three ways to meet the stream
-# -----------------------------
+# Three ways to learn from the stream
+# -----------------------------------
 
 X, y = load_digits(return_X_y=True)
 first, rest = slice(0, 300), slice(300, None)

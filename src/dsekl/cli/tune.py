@@ -133,5 +133,7 @@ def _candidates(tried: list[dict[str, Any]], error: str, digits: str) -> Rendera
         rows,
         digits,
     )
-    legend = "gamma is times the value learned from the data; the best of a round meet more rows in the next one."
+    legend = (
+        "gamma is times the value learned from the data; the best of a round are compared on more rows in the next."
+    )
     return Group(table, legend)

@@ -87,6 +87,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_domain_indices = False  # a list of modules helps nobody; the API pages have them
 html_math_renderer = "mathml"
+html_search_scorer = str(HERE / "_static" / "search_scores.js")
 html_sidebars = {
     page: []
     for page in (

@@ -139,7 +139,7 @@ def draw_weights(ax, models):
     learned = sum("learned" in model.metric_ for model in models)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    ax.set_title("Learned weights of the digits' pixels", loc="left", color=INK)
+    ax.set_title("Importance of the digits' pixels", loc="left", color=INK)
     ax.set_xlabel(
         f"mean over {len(models)} splits: learned weights were chosen\n"
         f"on {learned} of them, equal weights on the others",

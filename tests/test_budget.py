@@ -251,3 +251,12 @@ def test_the_command_line_takes_a_time_budget(run: Any, bought: Path, tmp_path: 
         refused = run(command, table, "-t", "buys", "-m", tmp_path / "n.dsekl", "--max-seconds", "0")
         assert refused.code == 2
         assert "--max-seconds 0.0: give a number greater than 0" in refused.err
+
+
+def test_conjugate_gradients_without_time_leave_a_model_that_predicts() -> None:
+    """Their steps move nothing before the end of an epoch."""
+    rows = np.random.default_rng(0).uniform(-1, 1, (2100, 3))
+    targets = rows[:, 0] + rows[:, 1] ** 2
+    model = DSEKLRegressor(kernel="rbf", gamma=0.1, C=1.0, max_seconds=NO_TIME, random_state=0).fit(rows, targets)
+    assert model.n_iter_ == 1
+    assert model.score(rows, targets) > 0.9

@@ -111,7 +111,9 @@ def test_classes_are_in_the_order_of_the_estimator(run: Any, tmp_path: Path) -> 
 
 def test_the_scores_of_held_out_rows_come_first(run: Any, bought: Path, tmp_path: Path) -> None:
     printed = run("fit", bought / "train.csv", "-t", "buys", "-m", tmp_path / "m.dsekl", "--gamma", "1").out
-    assert printed.index("Held-out rows") < printed.index("Confusion matrix") < printed.index("support vectors")
+    assert (
+        printed.index("Scores on rows held out") < printed.index("Confusion matrix") < printed.index("support vectors")
+    )
     assert re.search(r"accuracy +[01]\.\d{4}\b", printed)
 
 
@@ -295,7 +297,7 @@ def test_all_rows_are_fitted_after_some_have_judged(run: Any, tmp_path: Path) ->
     assert judged["C"] == whole["C"]
     assert set(whole["most_important"]) <= {"a", "b", "c", "d"}
     printed = run(*given).out
-    assert "Held-out rows, by a model without them" in printed
+    assert "Scores on rows held out from training" in printed
     assert "fitted to           all rows" in printed
     assert "135 rows, without those held out" in run(*given, "--no-refit").out
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from sklearn.datasets import load_breast_cancer
 
 from dsekl import kernels, losses, solvers
 from dsekl.cli import app
@@ -144,3 +145,22 @@ def test_the_commands_of_the_first_table_run_as_they_stand(
         assert done.code == 0, done.err
     assert (tmp_path / "out.csv").read_text().startswith("prediction,probability no,probability yes")
     assert "accuracy" in done.out
+
+
+def test_the_scores_that_getting_started_shows_are_printed(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table is the page's own; processors round differently, so scores may differ in the second place."""
+    page = (ROOT / "docs" / "getting-started.md").read_text()
+    (shown,) = re.findall(r"<!-- scores of the command -->\n```text\n(.*?)```", page, re.DOTALL)
+    cells = load_breast_cancer(as_frame=True)
+    table = cells.data.mask(np.random.default_rng(0).random(cells.data.shape) < 0.02)
+    table["diagnosis"] = cells.target_names[cells.target]
+    table.to_csv(tmp_path / "cells.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    printed = run("fit", "cells.csv", "--target", "diagnosis", "--model", "cells.dsekl").out
+    number = r"[\d.]+"
+    start = printed.strip()[: len(shown)]
+    assert re.sub(number, "", start).split() == re.sub(number, "", shown).split()
+    found, told = (list(map(float, re.findall(number, text))) for text in (start, shown))
+    assert found == pytest.approx(told, abs=0.03)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -86,10 +87,16 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
             "--kernel rbff is not known; did you mean rbf",
         ),
         (["fit", "train.csv", "-t", "buy", "-m", "m"], "there is no column 'buy'; did you mean 'buys'"),
-        (["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known; .* logistic"),
+        (
+            ["fit", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"],
+            "--loss huber is for regression, and this is .* logistic",
+        ),
         (["fit", "train.csv", "-t", "buys", "-m", "m", "--solver", "sgd"], "--solver sgd is not known; .* dual"),
         (["tune", "train.csv", "-t", "buys", "-m", "m", "--kernel", "rbff"], "--kernel rbff is not known; .* rbf"),
-        (["tune", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"], "--loss huber is not known; .* logistic"),
+        (
+            ["tune", "train.csv", "-t", "buys", "-m", "m", "--loss", "huber"],
+            "--loss huber is for regression, and this is .* logistic",
+        ),
         (
             ["fit", "train.csv", "-t", "city", "-m", "m", "--validation", "0.001"],
             "--validation 0.001 cannot be .*--val",
@@ -106,6 +113,8 @@ def test_bad_rows_to_predict_leave_the_old_output_alone(
         (["info", "none.dsekl"], "none.dsekl: there is no such file"),
         (["predict", ".", "test.csv"], ".: is a folder; give a file"),
         (["predict", "train.csv", "test.csv"], "train.csv: not a dsekl file, or corrupted"),
+        (["predict", "test.csv", "m.dsekl"], "test.csv: is not a model file, but m.dsekl is; name the model first"),
+        (["evaluate", "test.csv", "m.dsekl"], "test.csv: is not a model file, but m.dsekl is; name the model first"),
         (["predict", "m.dsekl", "test.csv", "--json"], "--json: .* with --output"),
         (["predict", "m.dsekl", "test.csv", "--keep", "mood"], "there is no column 'mood'"),
         (["predict", "m.dsekl", "."], "is a folder"),
@@ -149,6 +158,13 @@ def test_a_request_that_cannot_be_met_names_option_and_fix(
     assert sorted(bought.iterdir()) == before
 
 
+def test_a_table_that_is_refused_prints_no_header(run: Any, bought: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("id,age\n1,2\n")
+    result = run("predict", bought / "m.dsekl", tmp_path / "new.csv")
+    assert result.code == 2
+    assert result.out == ""
+
+
 def test_what_convert_did_not_make_is_not_deleted(run: Any, bought: Path, tmp_path: Path) -> None:
     folder = tmp_path / "precious"
     assert run("convert", bought / "train.csv", folder, "-t", "buys").code == 0
@@ -172,6 +188,21 @@ def test_help_and_mistakes_have_no_boxes_in_a_pipe(tmp_path: Path) -> None:
         assert "Usage" in told
         assert told.isascii()
     assert "Did you mean 'fit'?" in told
+
+
+def test_a_choice_that_is_nearly_right_is_proposed(tmp_path: Path) -> None:
+    words = ["fit", "a.csv", "-m", "m", "--task", "clasification"]
+    done = subprocess.run([sys.executable, "-m", "dsekl", *words], capture_output=True, text=True, cwd=tmp_path)
+    assert "'clasification' is not one of 'classification', 'regression'." in done.stderr
+    assert "Did you mean 'classification'?" in done.stderr
+    assert "Value error" not in done.stderr
+
+
+def test_summaries_of_commands_fit_80_columns(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "dsekl", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "80"})
+    assert "..." not in done.stdout.partition("Commands:")[2]
+    assert "Fit a model to a table and write it to a file." in done.stdout
 
 
 def test_unknown_options_are_refused(run: Any) -> None:

@@ -48,9 +48,9 @@ def test_gaps_in_queries_are_the_medians_of_training_rows(client: Client) -> Non
     fitted = DaskDSEKLClassifier(**SETTINGS).fit(ROWS, UP)
     gappy = X[:8].copy()
     gappy[3, 1] = np.nan
-    with pytest.warns(UserWarning, match="the median stands in"):
+    with pytest.warns(UserWarning, match="imputed by the median"):
         right = fitted.to_local().decision_function(gappy)
-    with pytest.warns(UserWarning, match="the median stands in"):  # of a worker, which is a thread here
+    with pytest.warns(UserWarning, match="imputed by the median"):  # of a worker, which is a thread here
         found = fitted.decision_function(da.from_array(gappy, chunks=(4, 2))).compute()
     np.testing.assert_allclose(found, right, atol=1e-4)
 

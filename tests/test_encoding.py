@@ -85,7 +85,7 @@ def test_new_rows_go_by_name_and_unknown_categories_are_zeros(tmp_path: Path) ->
     assert X.tolist() == [[1, 1, 0], [4, 0, 0]]
     assert len(notes) == 3
     assert "'extra' not known to the model, ignored" in notes[0]
-    assert "column 'size': 1 rows with no number, where training rows always had one" in notes[1]
+    assert "column 'size': 1 rows with a missing value, where training rows had none" in notes[1]
     assert "column 'city': 1 rows with an unknown category, encoded as zeros" in notes[2]
 
 

@@ -175,7 +175,7 @@ def test_gaps_that_training_rows_had_not_are_medians_and_told(kind: str, tmp_pat
         new[1, 1], full[1, 1] = np.nan, np.median(X[:, 1])
     else:
         new.loc[1, "b"], full.loc[1, "b"] = np.nan, np.median(X[:, 1])
-    with pytest.warns(UserWarning, match=r"(x1|b)' ?.*1 rows.*median stands in"):
+    with pytest.warns(UserWarning, match=r"(x1|b)' ?.*1 rows.*imputed by the median"):
         found = model.decision_function(new)
     np.testing.assert_allclose(found, model.decision_function(full))
 
@@ -188,7 +188,7 @@ def test_gaps_that_training_rows_had_not_are_noted_on_the_command_line(run: Any,
     done = run("predict", tmp_path / "m.dsekl", tmp_path / "b.csv", "--decision")
     lines = done.out.splitlines()
     assert lines[1] == lines[2]
-    assert "column 'size': 1 rows with no number, where training rows always had one: the median stands in" in done.err
+    assert "column 'size': 1 rows with a missing value, where training rows had none: imputed by the median" in done.err
     assert "column 'city': 1 rows with an unknown category, encoded as zeros" in done.err
 
 

@@ -29,9 +29,10 @@ PARTS = 8
 """The pages are shared out among so many tests, each with a browser of its own, so that they run side by side."""
 
 ANSWERS = {
-    "hyperparameter": "faq",
-    "categorical": "faq",
+    "hyperparameter": "guide/defaults",
+    "categorical": "guide/first-table",
     "missing values": "guide/first-table",
+    "dates": "guide/first-table",
     "multiclass": "guide/choosing-a-loss",
     "imbalanced": "guide/probabilities",
     "overfitting": "guide/metric",
@@ -39,12 +40,22 @@ ANSWERS = {
     "calibration": "guide/probabilities",
     "GPU": "faq",
     "online": "guide/streams",
-    "Dask": "faq",
+    "Dask": "guide/clusters",
     "feature importance": "guide/metric",
     "installation": "install",
     "getting started": "getting-started",
+    "grid search": "guide/choosing-a-kernel",
+    "save model": "guide/saving",
+    "sparse": "guide/choosing-a-kernel",
+    "text": "guide/choosing-a-kernel",
+    "early stopping": "guide/choosing-a-solver",
+    "reproducible": "guide/reproducibility",
+    "speed": "guide/memory",
+    "memory": "guide/memory",
+    "LightGBM": "coming-from",
+    "DSEKLClassifier": "api/generated/dsekl.DSEKLClassifier",
 }
-"""Words that users type, and a page that answers each."""
+"""Words that users type, and the page that answers each: one of the first three that are found."""
 
 pytestmark = [
     pytest.mark.site,
@@ -105,7 +116,8 @@ def test_the_search_finds_the_page_that_answers(page: Page, address: str, words:
         if re.search(r"\d", done):
             break
         time.sleep(0.05)
-    assert any(urlsplit(link).path == f"/{answer}.html" for link in links), links
+    first = list(dict.fromkeys(urlsplit(link).path for link in links))[:3]
+    assert f"/{answer}.html" in first, first
 
 
 def test_the_repository_is_linked_where_the_metadata_name_it() -> None:

@@ -38,6 +38,20 @@ PRIVATE = {
     r"\bone model for one question\b": "the same model for the same input",
     r"\bthe usual (kernel|loss|weights) (is|because)\b": "the default",
     r"\bstep of the ladder\b|\bbent data\b": "rung; transformed data",
+    r"\bthe (median|middle of theirs) stands in\b": "imputed by the median",
+    r"\bwhat becomes of a column\b": "how columns are encoded",
+    r"\b(table|frame|dates) as (it|they) comes?\b": "raw table",
+    r"\brandom seed of everything\b": "seed of the random number generator",
+    r"\bbrings? it home\b|\b(came|comes) home\b": "fetches it; the local copy",
+    r"\bby a model without them\b": "rows held out from training",
+    r"\bhow probabilities are made of f\b": "calibration of probabilities",
+    r"\bneighbours to ask\b|\brows say of\b": "denser data; estimated from rows",
+    r"\bwhat must not matter\*\*": "invariances",
+    r"\bcertificate is a certificate\b": "the duality gap is a certificate",
+    r"\bweights of the features won\b": "feature weights were chosen",
+    r"\btakes? the constant of least loss\b": "subtracts the best constant",
+    r"\bmost passes\b|\bepochs of patience\b": "epochs without improvement",
+    r"\bto meet the stream\b|\bmeet more rows\b": "learn from the stream; compared on more rows",
 }
 """Phrases that no user of scikit-learn knows, and what to say in their place."""
 

@@ -37,5 +37,5 @@ def draw() -> Figure:
         title = f"accuracy on the last {LAST * BATCH} rows, each predicted before it was learned from"
         ax.set(xlabel="rows seen", title=title, ylim=(0, 1))
         ax.yaxis.set_major_formatter(plots.in_per_cent)
-        ax.legend(loc="lower right")
+        figure.legend(loc="outside lower center", ncols=3)
     return figure

@@ -18,8 +18,8 @@ OF_NUMBERS = {
     "epsilon_insensitive": ("red", "-."),
     "quantile": ("orange", ":"),
 }
-SHAPES = {"epsilon_insensitive": losses.EpsilonInsensitive(0.5), "quantile": losses.Quantile(0.8)}
-LABELS = {"epsilon_insensitive": "EpsilonInsensitive(0.5)", "quantile": "Quantile(0.8)"}
+SHAPES = {"epsilon_insensitive": losses.EpsilonInsensitive(1.0), "quantile": losses.Quantile(0.8)}
+LABELS = {"epsilon_insensitive": "EpsilonInsensitive(1.0)", "quantile": "Quantile(0.8)"}
 
 
 def draw() -> Figure:

@@ -32,7 +32,8 @@ def draw() -> Figure:
         ax.plot(ours, range(len(names)), "o", color=plots.PALETTE["red"], markersize=6, label="dsekl, all defaults")
         ax.axvline(1, color=plots.INK, linewidth=0.8)
         ax.set(xscale="log", yticks=range(len(names)), yticklabels=names, ylim=(-0.8, len(names) - 0.2))
-        ax.set_xticks([0.25, 0.5, 1, 2, 4], ["¼ or less", "half", "the best other", "twice", "4 times or more"])
+        ax.set_xticks([0.25, 0.5, 1, 2, 4], ["≤ ¼", "½", "1", "2", "≥ 4"])
+        ax.set_xlabel("test error, relative to the best of the other models")
         ax.minorticks_off()
         figure.legend(loc="outside upper center", ncols=2)
     return figure

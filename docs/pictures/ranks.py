@@ -15,7 +15,7 @@ def draw() -> Figure:
         colours = [plots.PALETTE["red" if name == OURS else "blue"] for name in names]
         bars = ax.barh(names, [float(ranks[name]) for name in names], color=colours)
         ax.bar_label(bars, labels=[ranks[name] for name in names], padding=4)
-        title = f"mean rank of {figures['models']} models on {figures['tables']} tables (1 is best)"
+        title = f"mean rank on {figures['tables']} tables (1 is best)"
         ax.set(xlim=(0, figures["models"]), title=title)
         ax.grid(visible=False)
     return figure

@@ -1,9 +1,9 @@
 """
-Rows on a Dask cluster
-======================
+Fitting dask arrays
+===================
 
 The digits as a dask array in four chunks, fitted by two workers. On a real cluster only the address
-of the scheduler differs. The fitted model comes home as an ordinary ``DSEKLClassifier``.
+of the scheduler differs. ``to_local`` returns an ordinary ``DSEKLClassifier``.
 """
 
 import dask.array as da
@@ -53,5 +53,5 @@ ConfusionMatrixDisplay.from_predictions(
     y_test, local.predict(X_test), ax=ax, cmap="Blues", colorbar=False
 )
 ax.grid(False)
-ax.set_title("digits: confusion matrix of the model that came home")
+ax.set_title("digits: confusion matrix of the local copy of the model")
 plt.show()

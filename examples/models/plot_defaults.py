@@ -18,7 +18,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor
 # %%
 # Chosen, and scored on test rows
 # -------------------------------
-# Beside it stands the same machine with everything named, as one would begin without a search: rbf,
+# For comparison, the same model with everything set, as one would begin without a search: rbf,
 # ``gamma="scale"`` on standardised columns, C = 1.
 
 tables = {

@@ -1,6 +1,6 @@
 """
-Your own kernel in one line
-===========================
+A kernel of your own in one line
+================================
 
 A kernel that is a function of the distance or of the dot product needs no class: one scalar function, compiled by
 Numba, is fused into the kernel products like the built-in kernels. A kernel on other objects is a plain Python

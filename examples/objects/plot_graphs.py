@@ -1,6 +1,6 @@
 """
-Graphs
-======
+A kernel on graphs
+==================
 
 The Weisfeiler-Lehman kernel compares graphs by the neighbourhoods of their nodes. It is a Python function like the
 kernel on strings. The task: tell molecules apart that have the same atoms and differ in their bonds.

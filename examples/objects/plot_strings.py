@@ -1,6 +1,6 @@
 """
-Strings
-=======
+A kernel on strings
+===================
 
 A kernel machine needs only kernel values, so it can learn from any objects that have a kernel. Here: strings of
 letters. Some contain a motif at an unknown position, with errors in it.

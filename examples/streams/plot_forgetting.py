@@ -1,10 +1,10 @@
 """
-A stream that changes
-=====================
+Concept drift: forgetting old rows
+==================================
 
-Three machines learn the same stream one row at a time. Half-way, the two classes change places. The one that never
-forgets falls furthest and takes longest to recover; the one that weighs several half-lives by their recent losses is
-back soon, and loses nothing before.
+Three models learn the same stream one row at a time. Half-way, the two classes change places. The model that never
+forgets loses most accuracy and takes longest to recover. The default, which weighs several half-lives by their recent
+losses, recovers sooner and loses nothing before.
 """
 
 import matplotlib.pyplot as plt
@@ -28,6 +28,7 @@ y[n // 2 :] = 1 - y[n // 2 :]
 # Every batch is predicted before it is learned from
 # --------------------------------------------------
 
+plt.figure(figsize=(7.5, 3.2), layout="constrained")
 for half_life in (None, "auto", 200):
     model = OnlineDSEKLClassifier(budget=60, half_life=half_life, random_state=0)
     model.partial_fit(X[:50], y[:50], classes=[0, 1])

@@ -1,9 +1,9 @@
 """
-A batch model goes online
-=========================
+Continuing a batch model online
+===============================
 
-Digits arrive one by one. A model that was fitted on the first 300 of them takes part in the stream:
-``from_model`` takes over its points and coefficients, and learns on.
+Digits arrive one by one. A model that was fitted to the first 300 of them goes on
+learning: ``from_model`` takes over its points and coefficients.
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits
 from dsekl import DSEKLClassifier, OnlineDSEKLClassifier
 
 # %%
-# Three ways to meet the stream
-# -----------------------------
+# Three ways to learn from the stream
+# -----------------------------------
 
 X, y = load_digits(return_X_y=True)
 first, rest = slice(0, 300), slice(300, None)

@@ -1,6 +1,6 @@
 """
-Beside SVC and boosting
-=======================
+Comparison with SVC and gradient boosting
+=========================================
 
 Two tables that come with scikit-learn, three splits of each: the defaults of dsekl, a support
 vector machine with its columns scaled and gamma and C tuned, and gradient boosting with 50 trees.

@@ -70,7 +70,7 @@ if path.is_file():
 else:
     X, y, names, n_test = stand_in()
     print(
-        "DSEKL_DATA names no folder with covertype.npz: a generated map stands in. "
+        "DSEKL_DATA names no folder with covertype.npz: a generated map is used instead. "
         "2 % of its labels are wrong."
     )
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=n_test, random_state=0)

@@ -1,8 +1,8 @@
 """
-A table with texts, dates and gaps
-==================================
+Categorical columns, dates and missing values
+=============================================
 
-A data frame as it comes: one call fits it, and the model has intervals and importances of the frame's own columns.
+One call fits a raw data frame; prediction intervals and feature importances refer to its own columns.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,8 @@ from dsekl import DSEKLRegressor
 # The table
 # ---------
 # 442 patients, and how far their diabetes had gone a year later. We write it as a clinic might have: a text for the
-# sex, an ordered category for the blood pressure, a date for the visit (made up here), and some gaps.
+# sex, an ordered category for the blood pressure, a date for the visit (made up here), and some missing
+# values.
 
 bunch = load_diabetes(as_frame=True, scaled=False)
 numbers, y = bunch.data, bunch.target
@@ -48,8 +49,8 @@ print(
 # %%
 # What the model sees, and what matters
 # -------------------------------------
-# A column may be several features, such as the code of a category and an indicator of gaps. Importances are those of
-# columns.
+# A column may be several features, such as the code of a category and an indicator of missing
+# values. Importances are those of columns.
 
 print(model.encoder_.features)
 order = np.argsort(model.feature_importances_)

@@ -1,9 +1,9 @@
 """
-A category with many levels
-===========================
+A categorical column with many levels
+=====================================
 
 578 weights of 50 chicks on four diets, a real table that comes with river. The number of the chick is
-a name, not an amount: say so, and the model knows each chick.
+a category, not a quantity: with ``categorical_features`` the model learns each chick.
 """
 
 import matplotlib.pyplot as plt

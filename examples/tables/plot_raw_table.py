@@ -1,9 +1,9 @@
 """
-Dates as they come: the flow of water by the hour
-=================================================
+A date column: hourly water flow
+================================
 
 A real table that comes with river: the flow in a water main, hour by hour, for seven weeks. Its only
-column is the time. The encoder makes the hour, the weekday and the days of it.
+column is the time, which is encoded as the hour, the weekday and the number of days.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """
-Follow a fit, and end it by a rule of your own
-==============================================
+Callbacks: follow a fit and stop it early
+=========================================
 
 A callback gets a report after every epoch. It may keep a curve, and end the fit by returning True.
 """

@@ -1,9 +1,9 @@
 """
-Probabilities beside other models
-=================================
+Log loss compared with other models
+===================================
 
-Web pages, phishing or not: a real table that comes with river, on which nobody can be sure. The log
-loss punishes probabilities that are too sure of themselves.
+Web pages, phishing or not: a real table that comes with river, with overlapping classes. The log loss
+punishes overconfident probabilities.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Are the probabilities right?
-============================
+Are the probabilities calibrated?
+=================================
 
-The classes are drawn with probabilities that we know, so that the predicted ones can be compared
-with the truth, and not only with how often they come true.
+The classes are drawn with known probabilities, so that the predicted ones can be compared with the
+true ones, and not only with observed frequencies.
 """
 
 import matplotlib.pyplot as plt

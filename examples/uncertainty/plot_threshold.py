@@ -2,8 +2,8 @@
 Imbalanced classes: choosing a threshold
 ========================================
 
-One row in twenty is of the rare class. To miss one costs ten times as much as a false alarm. The
-probabilities stay as they are; the threshold moves.
+One row in twenty is of the rare class. A false negative costs ten times as much as a false
+positive. The probabilities stay as they are; the threshold is moved.
 """
 
 import matplotlib.pyplot as plt

@@ -46,9 +46,10 @@ def convert(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Encode a table into a folder of NumPy files, which fit and tune map into memory.
+    """Encode a table into a folder of NumPy files.
 
-    The file is read twice in chunks: memory does not grow with the number of rows.
+    fit and tune map the folder into memory. The table is read twice, in chunks: memory does not grow with the number of
+    rows.
     """
     output = Output(as_json, quiet)
     restore_folder(folder)  # a kill may have left it aside

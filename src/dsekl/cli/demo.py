@@ -21,7 +21,7 @@ from .reading import TrainingSet
 from .scores import classification_scores, score_tables
 from .summary import save_model
 
-ROWS, NOISE = 400, 0.35
+ROWS, NOISE = 400, 0.45
 WIDTH, HEIGHT, SPAN = 64, 26, 2.2
 COLOURS = {"blue": ("on blue", "on dark_blue"), "orange": ("on orange3", "on orange4")}
 """For each class, the background outside of the margin and within it."""
@@ -30,10 +30,10 @@ LEGEND = "b blue, o orange; B, O support vectors; dots and background: predicted
 
 
 def demo(seed: o.Seed = 0, as_json: o.Json = False, quiet: o.Quiet = False) -> None:
-    """Fit the XOR problem and draw the decision function: needs no file and no network.
+    """Fit the XOR problem and draw it.
 
-    Letters are training rows, b for blue and o for orange, in capitals if they are support vectors. The background is
-    the predicted class (a dot is orange), darker within the margin.
+    No file and no network is needed. Letters are training rows, b for blue and o for orange, in capitals if they are
+    support vectors. The background is the predicted class (a dot is orange), darker within the margin.
     """
     output = Output(as_json, quiet)
     rng = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def demo(seed: o.Seed = 0, as_json: o.Json = False, quiet: o.Quiet = False) -> N
         settings = dict(gamma=1.0, C=1.0, random_state=seed, verbose=output.verbose)
         estimator = new_estimator(training.recipe, None, settings)
         save_model(fitted(estimator, training), path, training.recipe, train)
-        model, recipe = read_model(path)
+        model, recipe = read_model(path, train)
         _, X_new, y_new = load_training(test, Options(target="colour"))
     scores = classification_scores(recipe.target.classes, y_new, model.decision_function(X_new), None)
     figures = {**scores, "terms": len(model.dual_coef_), "seconds": round(time.perf_counter() - started, 3)}

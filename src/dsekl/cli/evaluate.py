@@ -28,9 +28,12 @@ def evaluate(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score a model: accuracy, ROC AUC, log loss, scores per class and confusion matrix; or RMSE, MAE and R2."""
+    """Score a model on rows whose targets are known.
+
+    Classification: accuracy, ROC AUC, log loss, scores per class and the confusion matrix. Regression: RMSE, MAE, R2.
+    """
     output = Output(as_json, quiet)
-    fitted, recipe = read_model(model)
+    fitted, recipe = read_model(model, data)
     fitted.set_params(n_jobs=jobs)
     classes = recipe.target.classes
     notes: list[Message] = []

@@ -104,15 +104,14 @@ def _read(
 def _checked_for(training: TrainingSet, loss: str | None, objective: str) -> dict[str, Any]:
     """Return settings that only some tasks have, checked."""
     if loss is not None:
-        o.check_choice("--loss", loss, o.LOSSES[training.recipe.target.task])
+        task = training.recipe.target.task
+        o.check_loss(loss, task, o.LOSSES[task])
     o.check_choice("--objective", objective, o.OBJECTIVES)
     return dict(objective=objective) if training.recipe.target.classes else {}
 
 
 def _report(output: Output, summary: dict[str, Any], scores: dict[str, Any] | None) -> None:
-    is_refitted = summary["fitted_rows"] == summary["rows"]
-    title = "Held-out rows, by a model without them" if is_refitted else "Held-out rows"
-    tables = score_tables(title, scores) if scores else []
+    tables = score_tables("Scores on rows held out from training", scores) if scores else []
     output.result({**summary, "validation": scores}, *tables, model_table(summary))
 
 

@@ -17,7 +17,10 @@ def info(
     file: Annotated[Path, typer.Argument(help="A model or a checkpoint.")],
     as_json: o.Json = False,
 ) -> None:
-    """Show the content of a model or a checkpoint, and check its integrity."""
+    """Describe a model file or a checkpoint.
+
+    The whole file is read, and its checksums are verified.
+    """
     from dsekl.data.recipe import Recipe
     from dsekl.estimators.encoded_tables import is_recipe
     from dsekl.estimators.files import describe, encoder_of

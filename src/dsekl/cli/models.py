@@ -14,6 +14,7 @@ from dsekl.data.errors import DataFileError
 from dsekl.data.recipe import Recipe
 from dsekl.data.sparse_encoding import SparseEncoder
 from dsekl.data.table import Features
+from dsekl.persistence import ModelFileError
 
 from .console import UsageError
 
@@ -87,13 +88,18 @@ def probabilities(model: FittedModel, X: Features) -> NDArray[np.float64] | None
     return None if predict_proba is None or late is None or not late.cheap else np.asarray(predict_proba(X))
 
 
-def read_model(path: Path) -> tuple[FittedModel, Recipe]:
-    """Return the model and the recipe in a model file."""
+def read_model(path: Path, data: Path) -> tuple[FittedModel, Recipe]:
+    """Return the model and the recipe in a model file; ``data`` is the table that is named beside it."""
     from dsekl.estimators.encoded_tables import detach
     from dsekl.estimators.files import read
 
     check_readable(path)
-    saved = read(path)
+    try:
+        saved = read(path)
+    except ModelFileError:
+        if not _is_model(data):
+            raise
+        raise UsageError(f"{path}: is not a model file, but {data} is; name the model first, then the table") from None
     recipe = detach(saved.estimator)
     if recipe is None and saved.table is None:
         raise UsageError(
@@ -113,6 +119,16 @@ def _check_fit(path: Path, estimator: DSEKLClassifier | DSEKLRegressor, recipe: 
     classes = np.asarray(estimator.classes_).tolist() if is_classifier(estimator) else []
     if recipe.encoder.n_features != estimator.n_features_in_ or list(recipe.target.classes) != classes:
         raise DataFileError(path, "is corrupted: the columns or classes of its table are not those of its model")
+
+
+def _is_model(path: Path) -> bool:
+    """Return whether a file has the header of a model."""
+    from dsekl.estimators.files import describe
+
+    try:
+        return bool(describe(path)["kind"] == "model")
+    except (ModelFileError, OSError):
+        return False
 
 
 def check_readable(path: Path) -> None:

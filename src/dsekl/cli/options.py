@@ -72,16 +72,21 @@ TaskOption = Annotated[
                  rich_help_panel=TABLE),
 ]  # fmt: skip
 Text = Annotated[
-    list[str] | None, typer.Option("--text", help="Categorical column (repeatable).", rich_help_panel=TABLE)
+    list[str] | None,
+    typer.Option("--text", metavar="<column>", help="Categorical column (repeatable).", rich_help_panel=TABLE),
 ]
 Number = Annotated[
-    list[str] | None, typer.Option("--number", help="Numeric column (repeatable).", rich_help_panel=TABLE)
+    list[str] | None,
+    typer.Option("--number", metavar="<column>", help="Numeric column (repeatable).", rich_help_panel=TABLE),
 ]
 Ignore = Annotated[
-    list[str] | None, typer.Option("--ignore", help="Column to leave out (repeatable).", rich_help_panel=TABLE)
+    list[str] | None,
+    typer.Option("--ignore", metavar="<column>", help="Column to leave out (repeatable).", rich_help_panel=TABLE),
 ]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise numeric columns.", rich_help_panel=TABLE)]
-MaxLevels = Annotated[int, typer.Option(min=1, help="Max. categories per column (one-hot).", rich_help_panel=TABLE)]
+MaxLevels = Annotated[
+    int, typer.Option(metavar="<int>", min=1, help="Max. categories per column (one-hot).", rich_help_panel=TABLE)
+]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="csv: whether line 1 is a header. Default: inferred.",
@@ -102,7 +107,9 @@ DayFirst = Annotated[
 Kernel = Annotated[str, typer.Option(help=f"{', '.join(KERNELS)}.", rich_help_panel=MODEL)]
 Kernels = Annotated[
     list[str] | None,
-    typer.Option("--kernel", help="Kernel to try (repeatable). Default: matern32.", rich_help_panel=MODEL),
+    typer.Option(
+        "--kernel", metavar="<name>", help="Kernel to try (repeatable). Default: matern32.", rich_help_panel=MODEL
+    ),
 ]
 Gamma = Annotated[str, typer.Option(help=f"{', '.join(GAMMA_RULES)}, or a number.", rich_help_panel=MODEL)]
 Cost = Annotated[
@@ -115,23 +122,28 @@ Loss = Annotated[
 ]  # fmt: skip
 Losses = Annotated[
     list[str] | None,
-    typer.Option("--loss", help="Loss to try (repeatable). Default: hinge, or squared.", rich_help_panel=MODEL),
+    typer.Option(
+        "--loss", metavar="<name>", help="Loss to try (repeatable). Default: hinge, or squared.", rich_help_panel=MODEL
+    ),
 ]
 Objective = Annotated[
     str, typer.Option(help="classification: choose by decisions or by probabilities.", rich_help_panel=MODEL)
 ]
 Solver = Annotated[str, typer.Option(help=f"{', '.join(SOLVERS)}.", rich_help_panel=MODEL)]
 
-MaxEpochs = Annotated[int, typer.Option(min=1, help="Maximum number of epochs.", rich_help_panel=RUN)]
+MaxEpochs = Annotated[int, typer.Option(metavar="<int>", min=1, help="Maximum number of epochs.", rich_help_panel=RUN)]
 MaxSeconds = Annotated[
     float | None,
     typer.Option(help="Seconds that the search and the fit may take. Default: as many as they need.",
                  rich_help_panel=RUN),
 ]  # fmt: skip
-Tol = Annotated[float | None, typer.Option(min=0.0, help="Relative duality gap at which to stop.", rich_help_panel=RUN)]
+Tol = Annotated[
+    float | None,
+    typer.Option(metavar="<float>", min=0.0, help="Relative duality gap at which to stop.", rich_help_panel=RUN),
+]
 Validation = Annotated[
     float | None,
-    typer.Option(min=0.0, max=0.9, rich_help_panel=RUN,
+    typer.Option(metavar="<float>", min=0.0, max=0.9, rich_help_panel=RUN,
                  help=f"Share of rows to hold out; 0: none. Default: {DEFAULT_VALIDATION}, or 0 for fewer than "
                  f"{FEWEST_ROWS_TO_SPLIT} rows."),
 ]  # fmt: skip
@@ -140,17 +152,22 @@ Refit = Annotated[
     typer.Option("--refit/--no-refit", rich_help_panel=RUN,
                  help="Fit all rows for the file, or write the model that the held-out rows have judged."),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=RUN)]
+Seed = Annotated[int, typer.Option(metavar="<int>", min=0, help="Random seed.", rich_help_panel=RUN)]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Threads. Default: all cores.", rich_help_panel=RUN)
+    int | None,
+    typer.Option("--jobs", "-j", metavar="<int>", min=1, help="Threads. Default: all cores.", rich_help_panel=RUN),
 ]
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, such as host:8786.", rich_help_panel=RUN)
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Dask workers to start on this machine.", rich_help_panel=RUN)]
-Memory = Annotated[int, typer.Option(min=1, help="Megabytes for kernel blocks.", rich_help_panel=RUN)]
+Workers = Annotated[
+    int | None, typer.Option(metavar="<int>", min=1, help="Dask workers to start on this machine.", rich_help_panel=RUN)
+]
+Memory = Annotated[int, typer.Option(metavar="<int>", min=1, help="Megabytes for kernel blocks.", rich_help_panel=RUN)]
 Checkpoint = Annotated[Path | None, typer.Option(help="Checkpoint file to write.", rich_help_panel=RUN)]
-CheckpointInterval = Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=RUN)]
+CheckpointInterval = Annotated[
+    float, typer.Option(metavar="<float>", min=0.0, help="Seconds between checkpoints.", rich_help_panel=RUN)
+]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Resume from the checkpoint, if it exists.", rich_help_panel=RUN)
 ]
@@ -181,6 +198,15 @@ def check_choice(option: str, given: str, choices: Sequence[str]) -> None:
     if given not in choices:
         near = "".join(f"did you mean {name}? " for name in get_close_matches(given, choices, n=1))
         raise UsageError(f"{option} {given} is not known; {near}choose one of {', '.join(choices)}")
+
+
+def check_loss(given: str, task: str, choices: Sequence[str]) -> None:
+    """Raise an error if a loss is not one of the choices that its command has for the task."""
+    other = next(name for name in LOSSES if name != task)
+    if given in LOSSES[other] and given not in choices:
+        fits = ", ".join(choices)
+        raise UsageError(f"--loss {given} is for {other}, and this is {task} (see --task); choose one of {fits}")
+    check_choice("--loss", given, choices)
 
 
 def number_or_rule(option: str, given: str, rules: Sequence[str]) -> float | str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 import typer
@@ -29,6 +29,8 @@ from .models import FittedModel, probabilities, read_model
 from .reading import print_notes
 from .streams import STANDARD_OUTPUT, naming
 
+Some = TypeVar("Some")
+
 
 def predict(
     model: o.ModelFile,
@@ -39,7 +41,7 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     decision: Annotated[bool, typer.Option("--decision", help="Add the decision values.")] = False,
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", help="Copy this column of the input (repeatable).")
+        list[str] | None, typer.Option("--keep", metavar="<column>", help="Copy this column of the input (repeatable).")
     ] = None,
     jobs: o.Jobs = None,
     scheduler: o.Scheduler = None,
@@ -50,9 +52,9 @@ def predict(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Predict every row of a file; memory does not grow with the number of rows.
+    """Predict every row of a file.
 
-    The output is csv with a header: the kept columns, then "prediction".
+    The output is csv with a header: the kept columns, then "prediction". Memory does not grow with the number of rows.
     """
     if as_json and output is None:
         raise UsageError("--json: write the predictions to a file with --output; the JSON is on standard output")
@@ -61,7 +63,7 @@ def predict(
     if output is not None:
         o.check_writable("--output", output, force=True, inputs=(model, data))
     started = time.perf_counter()
-    fitted, recipe = read_model(model)
+    fitted, recipe = read_model(model, data)
     _check_columns(model, fitted, bool(recipe.target.classes), proba, decision)
     fitted.set_params(n_jobs=jobs)
     table = open_table(data, header, delimiter, decimal)
@@ -74,14 +76,16 @@ def predict(
     n_rows = 0
     with _opened(output) as file, connected(scheduler, workers) as client:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*kept, *_names(recipe, proba, decision)])
+        header_line = [*kept, *_names(recipe, proba, decision)]
         if client is None:
-            for rows in recipe.encoded(table, False, notes, kept, printer.progress("predict")):
+            chunks = recipe.encoded(table, False, notes, kept, printer.progress("predict"))
+            for rows in _after_the_first(chunks, lambda: writer.writerow(header_line)):
                 writer.writerows(zip(*_columns(fitted, rows, kept, proba, decision), strict=True))
                 n_rows += rows.raw.n_rows
         else:
             there = _there(client, fitted, table, opener(header, delimiter, decimal), recipe, kept, proba, decision)
-            for found in printer.progress("predict")(there, None):
+            answers = printer.progress("predict")(there, None)
+            for found in _after_the_first(answers, lambda: writer.writerow(header_line)):
                 writer.writerows(zip(*found.columns, strict=True))
                 n_rows += found.n_rows
                 notes += [note for note in found.notes if note not in notes]
@@ -90,6 +94,15 @@ def predict(
         seconds = time.perf_counter() - started
         figures = {"rows": n_rows, "seconds": round(seconds, 3), "output": str(output)}
         printer.result(figures, pairs("Predictions", figures))
+
+
+def _after_the_first(chunks: Iterator[Some], begin: Callable[[], object]) -> Iterator[Some]:
+    """Yield the chunks; call ``begin`` when the first has been read, so that a table that is refused writes nothing."""
+    first = next(chunks, None)
+    begin()
+    if first is not None:
+        yield first
+    yield from chunks
 
 
 def _check_columns(model: Path, fitted: FittedModel, classifies: bool, proba: bool, decision: bool) -> None:

@@ -28,14 +28,18 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="A few minutes, with data that come with scikit-learn.")
     ] = False,
-    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs of Algorithm 2 on covertype.")] = 54,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, and threads of the large fits.")] = os.cpu_count() or 1,
+    epochs: Annotated[
+        int, typer.Option(metavar="<int>", min=1, help="Maximum number of epochs of Algorithm 2 on covertype.")
+    ] = 54,
+    seed: Annotated[int, typer.Option(metavar="<int>", min=0, help="Random seed.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(metavar="<int>", min=1, help="Processes, and threads of the large fits.")
+    ] = os.cpu_count() or 1,
 ) -> None:
-    """Run the paper's experiments and write one HTML report beside figures (SVG, PNG) and numbers (CSV).
+    """Run the paper's experiments and write an HTML report.
 
-    What is finished is kept as it ends: the same command goes on where an earlier one was stopped. The data sets are
-    read from the folder that DSEKL_DATA names, or fetched.
+    Figures (SVG, PNG) and numbers (CSV) are written beside it. Finished work is kept: the same command continues where
+    an earlier one was stopped. The data sets are read from the folder that DSEKL_DATA names, or downloaded.
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:

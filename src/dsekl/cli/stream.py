@@ -23,7 +23,9 @@ KERNELS = tuple(name for name in o.KERNELS if name not in ("auto", "precomputed"
 Source = Annotated[
     Path, typer.Argument(help="csv with a header, or JSON lines (also gz, bz2, xz); - reads standard input.")
 ]
-Budget = Annotated[int, typer.Option(min=1, max=10_000_000, help="Points that are kept.", rich_help_panel=o.MODEL)]
+Budget = Annotated[
+    int, typer.Option(metavar="<int>", min=1, max=10_000_000, help="Points that are kept.", rich_help_panel=o.MODEL)
+]
 Maintenance = Annotated[str, typer.Option(help=f"Over the budget: {', '.join(WAYS)}.", rich_help_panel=o.MODEL)]
 HalfLife = Annotated[
     str, typer.Option(help="Rows after which what was learned counts half; auto, or never.", rich_help_panel=o.MODEL)
@@ -37,8 +39,11 @@ StreamC = Annotated[
 StreamLoss = Annotated[
     str | None, typer.Option("--loss", help="As in fit. Default: auto, or squared.", rich_help_panel=o.MODEL)
 ]
-NCols = Annotated[int, typer.Option(min=0, max=4096, help="Random points that take a step with each row.",
-                                    rich_help_panel=o.RUN)]  # fmt: skip
+NCols = Annotated[
+    int,
+    typer.Option(metavar="<int>", min=0, max=4096, help="Random points that take a step with each row.",
+                 rich_help_panel=o.RUN),
+]  # fmt: skip
 Start = Annotated[
     Path | None, typer.Option("--from", help="A model written by stream, to go on from.", rich_help_panel=o.RUN)
 ]
@@ -88,7 +93,9 @@ def stream(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Learn from a stream of rows, each predicted before it is learned from; memory does not grow with the rows.
+    """Learn from a stream of rows, one at a time.
+
+    Each row is predicted before the model learns from it, and memory does not grow with the number of rows.
 
     The model is also the checkpoint: it is written every so often, at the end, and when the command is stopped.
     """

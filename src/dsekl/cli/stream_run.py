@@ -185,7 +185,7 @@ class StreamRun:
             raise UsageError(f"--task: {row.where} has {y!r} as its target; give --task classification or regression")
         self.task = str(self.task or "classification")
         loss = self.given["loss"] or LOSSES[self.task][0]
-        o.check_choice("--loss", loss, LOSSES[self.task])
+        o.check_loss(loss, self.task, LOSSES[self.task])
         C = DEFAULT_C[self.task] if self.given["C"] is None else self.given["C"]
         self.settings = {**self.given, "loss": loss, "C": C, "classes": self.task == "classification"}
         self.machine = DictMachine(stream_file.settings_of(self.settings), self.seed)

@@ -83,6 +83,8 @@ def model_table(summary: dict[str, Any]) -> RenderableType:
         for name in ("task", "rows", "features", "kernel", "loss", "solver", "gamma", "weights", "most_important", "C",
                      "epochs", "gap")
     }  # fmt: skip
+    if summary["weights"] is not None:
+        figures["gamma"] = None  # one for each feature: "weights" says of what kind they are
     evaluations, fitted_rows = summary["kernel_evaluations"], summary.get("fitted_rows")
     figures |= {
         "gap": None if summary["gap"] is None else f"{summary['gap']:.1e}" if summary["gap"] else "0",

@@ -52,7 +52,10 @@ def tune(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Search gamma and C by successive halving, and write the best model, fitted to all rows."""
+    """Search gamma and C, and write the best model.
+
+    Successive halving: many candidates on few rows, the best of them on more. The best of all is fitted to all rows.
+    """
     output = Output(as_json, quiet)
     o.check_seconds(max_seconds)
     _check_files(data, model, journal, force)
@@ -62,7 +65,8 @@ def tune(
     options = o.table_options(target, task, text, number, ignore, scale, max_levels, day_first, seed)
     training = read_training(output, data, options, header, delimiter, decimal)
     for name in loss or ():
-        o.check_choice("--loss", name, [known for known in o.LOSSES[training.recipe.target.task] if known != "auto"])
+        task_of = training.recipe.target.task
+        o.check_loss(name, task_of, [known for known in o.LOSSES[task_of] if known != "auto"])
 
     estimators = [
         new_estimator(training.recipe, of_loss, dict(kernel=of_kernel, max_epochs=max_epochs, memory_budget=memory))
@@ -130,5 +134,7 @@ def _candidates(tried: list[dict[str, Any]], error: str, digits: str) -> Rendera
         rows,
         digits,
     )
-    legend = "gamma is times the value learned from the data; the best of a round meet more rows in the next one."
+    legend = (
+        "gamma is times the value learned from the data; the best of a round are compared on more rows in the next."
+    )
     return Group(table, legend)

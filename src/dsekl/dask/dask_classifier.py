@@ -61,7 +61,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     """``DSEKLClassifier`` on a Dask cluster: the same machine, with the same certificate, of rows on many machines.
 
     Rows are cut into parts, which are regions of space with copies of the rows around them, and every round is a local
-    epoch in all parts and a common step of exact length. What workers that die have held is computed again. One
+    epoch in all parts and a common step of exact length. What failed workers held is computed again. One
     ``random_state`` gives one model, to the bit, however many workers there are.
 
     Parameters
@@ -82,9 +82,9 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
     classes_, dual_coef_, intercept_, trend_, support_, n_support_ : as in ``DSEKLClassifier``
     gamma_, C_, kernel_, loss_, scale_, metric_, calibration_ : as in ``DSEKLClassifier``
     medians_ : array of shape (n_features,)
-        Those of the sample; they stand in for missing values of new rows, where there is no ``encoder_``.
+        Those of the sample; they impute missing values of new rows, if there is no ``encoder_``.
     feature_importances_ : as in ``DSEKLClassifier``
-    encoder_ : as in ``DSEKLClassifier``, where X is a frame of more than numbers, or has gaps
+    encoder_ : as in ``DSEKLClassifier``, where X is a frame of more than numbers, or has missing values
     n_iter_, stop_reason_ : as in ``DSEKLClassifier``, of rounds
     validation_rows_ : as in ``DSEKLClassifier``
     history_ : list of dict
@@ -154,7 +154,7 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
 
     @property
     def calibration_(self) -> Calibration:
-        """How probabilities are made of f."""
+        """The calibration of probabilities."""
         if isinstance(self.solver, LocalUpdates):
             raise AttributeError("solver=LocalUpdates() knows no rows that its model has not seen, so no probabilities")
         found: Calibration = self._late.value()

@@ -51,7 +51,7 @@ class NumericColumn(OneNumber):
     scale: float
     ranks: Ranks | None = None
 
-    surprise = "no number, where training rows always had one: the median stands in"
+    surprise = "a missing value, where training rows had none: imputed by the median"
 
     @property
     def features(self) -> list[str]:

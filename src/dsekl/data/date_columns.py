@@ -47,7 +47,7 @@ class DateColumn:
     cycles: Sequence[str]
     day_first: bool = False
 
-    surprise = "no date, where training rows always had one: the middle of theirs stands in"
+    surprise = "a missing value, where training rows had none: imputed by the median date"
 
     @property
     def features(self) -> list[str]:

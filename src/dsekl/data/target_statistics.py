@@ -1,4 +1,4 @@
-"""What the targets of the training rows say of each category: their mean, drawn towards the mean of all.
+"""Target encoding: the mean of the training targets in each category, shrunk towards the overall mean.
 
 A training row must not see its own target in it. So the rows are cut into parts, and each gets the means of the others;
 new rows get the means of all, and so do rows without weight. Where some rows judge a model, the others must not see

@@ -33,8 +33,8 @@ CLASS_WEIGHT = Parameter(None, Role.PROBLEM, [dict, StrOptions({"balanced"}), No
 def _knows_probabilities(estimator: DSEKLClassifier) -> bool:
     if "model_" in vars(estimator) and "_late" not in vars(estimator):
         raise AttributeError(
-            "this model came from a file without probabilities: it was saved by dsekl 0.1.0, or before they were first "
-            "wanted. Call predict_proba once before save, or fit again."
+            "this model came from a file without probabilities: it was saved by dsekl 0.1.0, or before their first "
+            "use. Call predict_proba once before save, or fit again."
         )
     return True
 
@@ -52,24 +52,24 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     Parameters
     ----------
     kernel : "auto", str, kernel object or callable, default="auto"
-        "auto" lets held-out rows choose, together with a learned gamma: "matern32", which is kept unless "laplacian" or
-        "rbf" is clearly better, on columns as they are, or squashed or ranked where they have heavy tails; on more than
-        200,000 rows "rbf", whose tail costs least. Where gamma is not learned, "auto" is "rbf" on columns as they are.
-        Or name one: "rbf", "laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly",
-        "sigmoid", "chi2" or "precomputed"; an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for
-        a scalar function of your own; or a Python function of two sequences of objects that returns their kernel block.
+        "auto" chooses on held-out rows, together with a learned gamma: "matern32", unless "laplacian" or "rbf" is
+        clearly better; columns with heavy tails may be squashed or ranked. On more than 200,000 rows it is "rbf", which
+        is the cheapest. Where gamma is not learned, it is "rbf", with columns unchanged. Or one of "rbf", "laplacian",
+        "matern12", "matern32", "matern52", "rational_quadratic", "linear", "poly", "sigmoid", "chi2" or "precomputed";
+        an object of ``dsekl.kernels``, among them ``Radial`` and ``DotProduct`` for a scalar function of your own; or a
+        Python function of two sequences of objects that returns their kernel block.
     gamma : "auto", "learn", "scale", "median", float or array of shape (n_features,), default="auto"
-        The kernel's width, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
+        Kernel coefficient, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
         for each feature from the data, for every distance-based (stationary) kernel and dense rows; no scaler is
         needed. "auto" is "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale"
         (scikit-learn's rule) elsewhere.
     loss : {"auto", "hinge", "squared_hinge", "logistic", "squared"} or loss object, default="auto"
-        "auto" is "hinge", unless held-out rows find "squared_hinge" or "logistic" clearly better together with a
-        learned gamma. Every one of them gives ``predict_proba``.
+        "auto" is "hinge", unless "squared_hinge" or "logistic" is clearly better on held-out rows (with a learned gamma
+        only). Every loss gives ``predict_proba``.
     C : "auto" or float, default="auto"
-        Weight of the loss against the regularisation, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
-        "auto" chooses C together with a learned gamma, and is 1 elsewhere. ``inf`` allows no row a loss (the hard
-        margin): for dual ascent, and every loss but "logistic" and "squared".
+        Inverse regularisation strength, as in scikit-learn's SVC. The paper's lambda is ``1 / (C N)``.
+        "auto" chooses C together with a learned gamma, and is 1 elsewhere. ``inf`` is the hard margin, with no
+        loss at any row: for dual ascent, and every loss but "logistic" and "squared".
     solver : {"dual", "doubly_stochastic", "shared_memory"} or solver object, default="dual"
         Block dual ascent, the exact kernel machine to a stated duality gap, or the paper's Algorithm 1 or 2. The
         objects ``dsekl.solvers.DualAscent``, ``DoublyStochastic`` and ``SharedMemory`` have the settings of each.
@@ -78,126 +78,128 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply ``sample_weight``.
     objective : {"decisions", "probabilities"}, default="decisions"
-        What held-out rows choose by, where anything is left to be chosen: the share of wrong decisions, or the log
-        loss, for rankings and probabilities. The default loss is then "logistic", unless held-out rows find another
-        clearly better.
+        The score by which everything that is "auto" is chosen on held-out rows: the error rate, or the log loss, for
+        rankings and probabilities. With the latter ``loss="auto"`` is "logistic", unless another is clearly better.
     strict : bool, default=False
-        Take numbers only, as most of scikit-learn's estimators do: no texts, dates, categories or missing values, at
-        fit or at predict.
+        Accept numbers only, as most of scikit-learn's estimators do: no texts, dates, categories or missing values, in
+        fit or in predict.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns of X that are categories: those of a frame whose type is category or text, or names, places or a mask
-        of columns. None takes all columns but dates for numbers.
+        Categorical columns of X: those of a frame whose type is category or text, or names, indices or a mask of
+        columns. None treats all columns but dates as numeric.
     fit_intercept : "auto" or bool, default="auto"
-        Whether f has an intercept. It is penalised, as one more term of the kernel's size. "auto" lets held-out rows
-        choose together with a learned gamma; elsewhere it is True for dual ascent with the dot-product kernels
-        ("linear", "poly", "sigmoid"), whose f would be 0 at the origin.
+        Whether f has an intercept, which is penalised a little. With a learned gamma "auto" chooses on held-out rows;
+        elsewhere it is True for dual ascent with the dot-product kernels ("linear", "poly", "sigmoid"), whose f would
+        be 0 at the origin.
     trend : "auto" or bool, default="auto"
-        Whether f has a linear part beside the kernel's, so that it goes on where there are no training points. It is
-        penalised, for columns in their own units. "auto" lets held-out rows choose together with a learned gamma and
-        an intercept, and is False elsewhere. For rows of numbers.
+        Whether a linear function is added to f, for extrapolation beyond the training points. It is penalised, with
+        columns in units of their spread. With a learned gamma "auto" chooses on held-out rows, together with the
+        intercept; elsewhere it is False. For numeric rows.
     max_epochs : int, default=100
         Maximum number of epochs.
     max_seconds : float or None, default=None
-        Seconds that a fit may take, the search for gamma, kernel, loss and C included. The search ends with the best
-        that it has found by then, and the solver with the model that it has, within a tenth of the time or one second.
-        What is fitted then depends on the speed of the machine. Each call of ``fit`` has all of this time, also one
-        that goes on from a checkpoint or by ``warm_start``.
+        Time budget of a fit, the search for gamma, kernel, loss and C included. The search ends with the best candidate
+        so far, and the solver with the current model, within a tenth of the time or one second. The model then depends
+        on the speed of the machine. Each call of ``fit`` has the whole budget, also one that continues from a
+        checkpoint or by ``warm_start``.
     tol : float or None, default=None
-        When to stop. Dual ascent: at this relative duality gap; 1e-3 is a tight certificate. By default where test
-        errors have settled: at a gap of 0.05 (hinge), 0.002 (squared) or 0.03 (other regression losses), or a wider one
-        of at most 0.3 where the model fits the training rows far better than new ones. Algorithms 1 and 2: when an
-        epoch changes the coefficients by less than this (L2 norm), by default 0, no such stop; with Algorithm 2 and
-        the paper's steps, in units of the learning rate and by default 1, as in the paper.
+        Tolerance of the stopping rule. Dual ascent stops at this relative duality gap; 1e-3 is tight. By default it
+        stops where test errors no longer change: at a gap of 0.05 (hinge), 0.002 (squared) or 0.03 (other regression
+        losses), or a wider one of at most 0.3 where the model fits the training rows far better than new ones.
+        Algorithms 1 and 2 stop when an epoch changes the coefficients by less than this (L2 norm); the default is 0,
+        which never stops. With Algorithm 2 and the paper's steps it is in units of the learning rate, and by default 1,
+        as in the paper.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows, stop when their error has not fallen for ``n_iter_no_change``
         epochs, and keep the best epoch's model.
     validation_fraction : float or int, default=0.1
         Share, or number, of the rows to hold out.
     n_iter_no_change : int, default=5
-        Epochs of patience.
+        Epochs without improvement after which early stopping ends the fit.
     n_jobs : int or None, default=None
-        Threads; None and -1 take all cores. The model does not depend on it.
+        Number of threads; None and -1 mean all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Random seed of everything random in a fit.
+        Seed of the random number generator.
     verbose : "auto", bool or int, default="auto"
-        "auto" shows a progress bar on a terminal when a fit lasts; True shows it at once, or logs where there is no
-        terminal; False is silent.
+        "auto" shows a progress bar on a terminal or in a notebook if a fit takes longer than a second; True shows it
+        immediately, or logs where there is neither; False is silent.
     warm_start : bool, default=False
-        Go on from the last fit's state, on the same X; y, weights, loss and C may differ.
+        Continue from the solution of the last fit, on the same X; y, weights, loss and C may differ.
     kernel_tol : float, default=1e-6
-        Kernel values below it may be left out, for kernels that decay with distance: f is then wrong by at most
-        ``kernel_tol * sum |dual_coef_|``. 0 leaves nothing out.
+        Kernel values below it may be skipped, for kernels that decay with distance: the error of f is then at most
+        ``kernel_tol * sum |dual_coef_|``. With 0 none are skipped.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Type of kernel values; sums are always float64. "auto" is float64 up to 4,096 rows, where it costs nothing
-        noticeable and a large C needs it, and float32 beyond.
+        Type of kernel values; sums are always float64. "auto" is float64 up to 4,096 rows, and float32
+        beyond.
     memory_budget : int, default=256
-        Megabytes that kernel blocks may take, beside the data and the coefficients. A mapped X that takes more than a
-        quarter of it stays in its file.
+        Megabytes for blocks of kernel values, in addition to the data and the coefficients. A memory-mapped X larger
+        than a quarter of it is read in chunks.
     checkpoint : path or None, default=None
-        File to which a long fit writes where it stands, so that the same fit can go on there after a crash or Ctrl-C,
-        to the same model, to the bit: call ``fit`` with the same parameters, data and path. ``max_epochs``,
-        ``max_seconds``, ``n_jobs``, ``verbose`` and ``callbacks`` may differ. The file stays when the fit is finished:
-        the same fit then returns its model at once, and any other replaces it. That of an unfinished fit is never
-        replaced by another fit.
+        File to which a long fit saves its state. After a crash or Ctrl-C, call ``fit`` with the same parameters, data
+        and path: it continues, to the same model, bit for bit. ``max_epochs``, ``max_seconds``, ``n_jobs``, ``verbose``
+        and ``callbacks`` may differ. The file is kept when the fit is finished: the same fit then returns its model
+        immediately, and a different fit replaces the file. The file of an unfinished fit is never replaced by another
+        fit.
     checkpoint_interval : float, default=60.0
         Seconds between two checkpoints; 0 writes one after every step.
     callbacks : list of callables or None, default=None
-        Each is called after every epoch with a ``dsekl.estimators.Report``: the epoch's figures, and the model so far
-        if it asks for it. True, returned by any of them, ends the fit. An exception ends it too, with its state kept
-        as after Ctrl-C. From version 1.9 on, scikit-learn's own callbacks work as well, through ``set_callbacks``.
+        Each is called after every epoch with a ``dsekl.estimators.Report``, which has the entry of ``history_`` and can
+        return the current model. If one returns True, the fit ends. An exception ends it too, with its state kept as
+        after Ctrl-C. From version 1.9 on, scikit-learn's own callbacks work as well, through ``set_callbacks``.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The labels, in order.
     dual_coef_ : array of shape (n_support, n_outputs)
-        Coefficients of the terms in the model, zeros left out.
+        Coefficients of the support vectors.
     intercept_ : array of shape (n_outputs,)
         0 without an intercept.
     trend_ : array of shape (n_features, n_outputs)
-        The slopes of the linear part, if there is one: of the columns of X, or of the columns on their ``scale_``.
+        Coefficients of the linear trend, if there is one: of the columns of X, or of the columns transformed by
+        ``scale_``.
     support_ : array of shape (n_support,)
-        Their rows in the training data (empirical expansion only).
+        Indices of the support vectors in the training data (empirical expansion only).
     n_support_ : array of shape (n_classes,)
-        How many of them each class has.
+        Number of support vectors of each class.
     gamma_ : float or array
         The gamma that was used.
     C_ : float
         The C that was used.
     kernel_, loss_ : str, kernel object or loss object
-        The kernel and the loss that were used: those given, or those that "auto" chose.
+        The kernel and the loss that were used: those given, or those chosen by "auto".
     scale_ : {"raw", "squashed", "ranked"}
-        The scale of the columns under the kernel (learned gamma only). ``gamma_`` is in its units.
+        The transformation of the columns (learned gamma only). ``gamma_`` applies to the transformed columns.
     metric_ : {"selected", "learned", "partly learned", "isotropic", "equal"}
-        Which weights of the features won on held-out rows (learned gamma only).
+        The kind of feature weights that was chosen on held-out rows (learned gamma only).
     feature_importances_ : array of shape (n_features,)
-        How much each feature moves the fitted f: its share of the mean squared change of f when a row gets that
-        feature of another row. They add up to 1; all are 0 where f is constant. Rows of numbers only, and for sparse
-        rows only where it is cheap; not where ``max_seconds`` left no time for it.
+        Importance of each feature for the fitted f: its share of the mean squared change of f when the feature is
+        replaced by that of another row. They add up to 1; all are 0 if f is constant. For numeric rows only, for sparse
+        rows only where it is cheap, and not if ``max_seconds`` left no time for it.
     history_ : list of dict
         For each epoch: seconds, epoch, kernel_evaluations, training_loss, change, gap with dual ascent (infinite
         while its sample of the rows grows), and validation_error with early stopping.
     n_iter_ : int
-        Epochs run.
+        Number of epochs.
     encoder_ : dsekl.data.encoding.TableEncoder
-        How the columns became numbers (frames and arrays that needed it only). ``feature_importances_`` are those of
-        the columns, and ``gamma_`` that of ``encoder_.features``.
+        The encoding of the columns as numbers, if there is one. ``feature_importances_`` are those of the columns, and
+        ``gamma_`` that of ``encoder_.features``.
     medians_ : array of shape (n_features,)
-        What stands in for missing values in new rows, with a warning, where training rows had none (dense rows of
-        numbers without an ``encoder_`` only).
+        Medians of the columns, which impute missing values in new rows if training rows had none, with a warning (dense
+        numeric rows without an ``encoder_`` only).
     calibration_ : dsekl.calibration.Calibration
-        How probabilities are made of f: the ``method``, the ``n_rows`` that it was learned from, their ``log_loss``.
+        The calibration of probabilities: its ``method``, the ``n_rows`` it was fitted to, and their ``log_loss``.
     validation_rows_ : array of shape (n_held_out,)
         The rows of X that were held out (early stopping only).
     stop_reason_ : str
         "tol", "validation", "max_epochs", "max_seconds" (the time ended the solver, or the search before it),
-        "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised KeyboardInterrupt, and this is the model so far.
+        "callback", or "interrupted" by Ctrl-C: ``fit`` has then raised KeyboardInterrupt, and this is the current
+        model.
 
     See Also
     --------
-    DSEKLRegressor : The same for numbers.
+    DSEKLRegressor : The same for regression.
     OnlineDSEKLClassifier : Learns from a stream, one row at a time.
-    sklearn.svm.SVC : The same machine for some ten thousand rows, with a gamma and a C that are given.
+    sklearn.svm.SVC : For up to tens of thousands of rows, with given gamma and C.
 
     Examples
     --------
@@ -254,8 +256,8 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
     def predict_proba(self, X: inputs.MatrixLike) -> Floats:
         """Return the probability of each class, shape (n_queries, n_classes); the largest is that of ``predict``.
 
-        They are learned from training rows as models predicted them that had not seen them (see ``calibration_``).
-        Where the fit has made no such predictions, the first call makes up to five further fits.
+        They are calibrated on out-of-sample predictions of the training rows (see ``calibration_``). Where the fit has
+        made no such predictions, the first call makes up to five further fits.
         """
         f = self._evaluate(X)
         return self.calibration_.probabilities(f)
@@ -267,7 +269,7 @@ class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
 
     @property
     def calibration_(self) -> Calibration:
-        """How probabilities are made of f: the method, the rows that it was learned from, and their log loss."""
+        """The calibration of probabilities: the method, the rows it was fitted to, and their log loss."""
         found: Calibration = self._late.value()
         return found
 

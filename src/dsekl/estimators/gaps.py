@@ -40,7 +40,7 @@ def filled(values: Any, stand_ins: Floats, names: Callable[[], NDArray[Any]]) ->
     shown = ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
     if listed:
         warnings.warn(
-            f"X has no number in the columns {shown}, where training rows always had one: the median stands in",
+            f"X has missing values in the columns {shown}, where training rows had none: imputed by the median",
             UserWarning,
             stacklevel=5,
         )

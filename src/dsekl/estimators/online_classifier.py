@@ -40,22 +40,22 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
         "auto" is "hinge" for two classes, and "squared_hinge" for more up to a budget of 4,096. Every one of them
         gives ``predict_proba``.
     C : "auto" or float, default="auto"
-        Weight of the loss of a row against the regularisation. "auto" lets machines with 0.1, 1 and 10 share points and
-        kernel values, and weights them by their recent losses; beyond a budget of 4,096 it is 1.
+        Weight of the loss of a row against the regularisation. "auto" runs models with 0.1, 1 and 10 on the same points,
+        and weights them by their recent errors; beyond a budget of 4,096 it is 1.
     budget : int, default=500
         Points that are kept. Up to 4,096, the kernel values of all pairs are held: 8 ``budget**2`` bytes. Beyond, rows
         are learned from in mini-batches, and no matrix is held.
     maintenance : {"merge", "absorb", "project", "random", "oldest"}, default="merge"
-        What happens over the budget: two points become one between them; a point goes, and the nearest takes over its
-        coefficients, or its neighbours do; or a random point, or the oldest, just goes.
+        How the number of points is kept within the budget: two points are merged; a point is removed, and its
+        coefficients are given to the nearest point, or to its neighbours; or a random point, or the oldest, is removed.
     half_life : "auto", float or None, default="auto"
-        Rows after which what was learned counts half; None never forgets. "auto" lets three machines share the points,
-        which never forget or have half-lives of 1,000 and 100 rows, and weighs them by their recent losses; beyond a
+        Number of rows after which the weight of a row is halved; None never forgets. "auto" runs three models on the
+        same points, with half-lives of 1,000 and 100 rows and none, and weights them by their recent losses; beyond a
         budget of 4,096 it forgets all points where a change of the stream has made them worse than none.
     n_cols : int, default=32
         Random points of the buffer that take a step with each row.
     random_state : int, RandomState or None, default=None
-        Random seed of everything random.
+        Seed of the random number generator.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         classes : array of shape (n_classes,)
-            All classes that will ever come; needed in the first call, as in scikit-learn.
+            All classes that will ever occur; needed in the first call, as in scikit-learn.
         sample_weight : array of shape (n_samples,), optional
         """
         rows, labels, weights = self._checked(X, y, sample_weight)

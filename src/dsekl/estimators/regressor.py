@@ -42,24 +42,23 @@ class DSEKLRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Kernel ridge, support vector, robust and quantile regression. The objects ``dsekl.losses.EpsilonInsensitive``,
         ``Huber`` and ``Quantile`` have the parameter of each.
     fit_intercept : "auto" or bool, default="auto"
-        "auto" and True take the constant of least loss (the mean for "squared") off the targets before the fit and add
-        it to predictions. True also fits what is left of it, together with f. "auto" does so for the dot-product
-        kernels ("linear", "poly", "sigmoid"), and with a trend. With False f is 0 at the origin of a linear kernel, and
-        tends to 0 far from the data with others.
+        "auto" and True subtract the best constant (the mean for "squared") from the targets before the fit. True also
+        fits an intercept together with f; "auto" does so for the dot-product kernels ("linear", "poly", "sigmoid"), and
+        with a trend. With False f is 0 at the origin of a linear kernel, and tends to 0 far from the data with others.
 
     Attributes
     ----------
     intercept_ : float or array of shape (n_targets,)
-        What was taken off the targets, and what was fitted.
+        The intercept, the constant that was subtracted from the targets included.
     trend_, dual_coef_, support_, gamma_, C_, metric_ : as in ``DSEKLClassifier``
     n_support_ : array of shape (1,)
-        How many of them there are.
+        Number of support vectors.
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLClassifier``
     history_, n_iter_, validation_rows_, stop_reason_, encoder_, medians_ : as in ``DSEKLClassifier``
 
     See Also
     --------
-    DSEKLClassifier : The same for classes.
+    DSEKLClassifier : The same for classification.
     OnlineDSEKLRegressor : Learns from a stream, one row at a time.
     sklearn.kernel_ridge.KernelRidge : Kernel ridge regression that stores the kernel matrix.
 

@@ -77,7 +77,7 @@ class Search:
         return self._walk([start])
 
     def at(self, setting: Setting) -> Found:
-        """Return what the held-out rows say of one setting."""
+        """Return the scores of one setting on the held-out rows."""
         return self._found(range(len(self.regions)), [setting])[setting]
 
     def predictions(self, setting: Setting) -> list[Floats]:

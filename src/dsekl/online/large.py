@@ -61,7 +61,7 @@ class LargeLearner:
     intercept: Floats
     unit: Floats
     odds: Floats
-    """How probabilities are made of f."""
+    """The calibration of probabilities."""
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0

@@ -51,7 +51,7 @@ class Learner:
     intercept: Floats
     unit: Floats
     odds: Floats
-    """How probabilities are made of f."""
+    """The calibration of probabilities."""
     n_seen: int = 0
     weight: float = 0.0
     loss_sum: float = 0.0

@@ -70,7 +70,8 @@ def optimise(
             for fraction in _steps(solver, problem, state, monitor.file):
                 course.step(done + fraction, max_epochs)
                 hooks.after_step()
-                if interrupts.pending or not pace.allows_another():
+                # Conjugate gradients move at the end of an epoch only: a model of the first steps alone would be 0.
+                if interrupts.pending or not (pace.allows_another() or not state.coef.any()):
                     break
             if state.plan is not None:
                 monitor.reason = "interrupted" if interrupts.pending else "max_seconds"

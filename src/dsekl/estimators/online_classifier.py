@@ -40,8 +40,8 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
         "auto" is "hinge" for two classes, and "squared_hinge" for more up to a budget of 4,096. Every one of them
         gives ``predict_proba``.
     C : "auto" or float, default="auto"
-        Weight of the loss of a row against the regularisation. "auto" runs models with 0.1, 1 and 10 on the same points,
-        and weights them by their recent errors; beyond a budget of 4,096 it is 1.
+        Weight of the loss of a row against the regularisation. "auto" runs models with 0.1, 1 and 10 on the same
+        points, and weights them by their recent errors; beyond a budget of 4,096 it is 1.
     budget : int, default=500
         Points that are kept. Up to 4,096, the kernel values of all pairs are held: 8 ``budget**2`` bytes. Beyond, rows
         are learned from in mini-batches, and no matrix is held.

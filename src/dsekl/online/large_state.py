@@ -15,7 +15,8 @@ from dsekl.solvers.state import Count, Finite, Floats, Form, NotNegative, can_be
 
 from .batch import Batch
 from .beside_state import SavedBeside, beside_of, saved_beside
-from .large import BATCH, EARLY, LargeLearner
+from .large import EARLY, LargeLearner
+from .large_steps import BATCH
 from .learner import Learner
 from .moments import Moments
 from .odds import check_odds

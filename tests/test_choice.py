@@ -177,6 +177,8 @@ def test_labels_are_judged_alike_whatever_a_machine_was_fitted_by() -> None:
     np.testing.assert_allclose(by_hinge, by_odds)
     least = min(np.logaddexp(0, -slope * y * f).mean() for slope in np.linspace(0.1, 5.0, 50))
     assert least <= by_hinge[1].mean() < least + 0.02
+    sure, surer = (data.judged(np.arange(200), y * size, CHOSEN_LOSSES["hinge"])[1] for size in (1.0, 1e6))
+    np.testing.assert_array_equal(sure, surer)
 
 
 def test_of_machines_with_the_same_errors_the_one_that_is_surer_where_it_is_right_ranks_better() -> None:

@@ -37,13 +37,15 @@ from dsekl.metric import (
     candidates,
     choice,
     comparison,
-    data as metric_data,
     descent,
     kind,
     region_distances,
     region_fits,
     score,
     search,
+)
+from dsekl.metric import (
+    data as metric_data,
 )
 from dsekl.models import compaction, examples, fitting, machine, model, storage
 from dsekl.online import mixture, relearning, stream_settings
@@ -204,7 +206,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("guide/defaults", rf"\| {W} a standard error of the paired difference; beyond", score.DOUBT),
     ("design/metric-and-search", rf"A log loss below {N} counts", metric_data.SURE),
     ("design/metric-and-search", rf"its error and {W} its log loss", score.LOSS_WEIGHT),
-    ("guide/metric", rf"error of labels and {W} their log loss", score.LOSS_WEIGHT),
+    ("guide/metric", rf"their error rate and {W} their log loss", score.LOSS_WEIGHT),
     ("guide/defaults", rf"the latter counting\s+{W};", score.LOSS_WEIGHT),
     ("design/metric-and-search", rf"Above {N} rows only rbf", machine.MOST_HEAVY_ROWS),
     ("design/metric-and-search", rf"an entry {N} deviations", choice.HEAVY_TAIL),
@@ -230,9 +232,9 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("guide/defaults", rf"of at least {N} held-out rows so few", score.ENOUGH_ROWS),
     ("design/metric-and-search", rf"Up to a C of {N} the factor", region_fits.MOST_SINGLE_C),
     ("design/metric-and-search", rf"Up to {N} rows the splits are fitted once more", regions.REGION_ROWS),
-    ("guide/metric", rf"at least {N} % of the rows is wrong", 100 * choice.OVERLAP),
-    ("guide/metric", rf"must save {N} % of the errors", 100 * comparison.LEAST_GAIN),
-    ("guide/metric", rf"beyond the others want it: {N} %", 100 * beyond.SHARE),
+    ("guide/metric", rf"at least {N} % of the rows are misclassified", 100 * choice.OVERLAP),
+    ("guide/metric", rf"and a loss by one and by {N} % of the errors", 100 * comparison.LEAST_GAIN),
+    ("guide/metric", rf"extrapolates better: {N} %", 100 * beyond.SHARE),
     ("guide/defaults", rf"On more than {N} rows C is", kind.MANY_ROWS),
     ("guide/defaults", rf"rows C is at most {N},", kind.FIRST_C * lattice.C_STEP**kind.C_STEPS_OF_MANY),
     ("guide/defaults", rf"on more than {N} at most", kind.VERY_MANY_ROWS),
@@ -332,7 +334,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("guide/metric", rf"Up to {N} rows \(fewer", regions.REGION_ROWS),
     ("guide/metric", rf"there are up to {W} splits", regions.FOLDS),
     ("guide/metric", rf"On larger data one {W} of the rows", regions.HELD_OUT),
-    ("guide/metric", rf"if it does so by {N} standard errors", score.CLEAR),
+    ("guide/metric", rf"if it is better by {N} standard errors", score.CLEAR),
     ("guide/metric", rf"On more than {N} rows", machine.MOST_HEAVY_ROWS),
     ("guide/metric", rf"widths in factors of {N} and", lattice.WIDTH_STEP),
     ("guide/metric", rf"C in factors of {N},", lattice.C_STEP),

@@ -19,7 +19,7 @@ from .overview import Overview
 from .partitions import Encoding, split_by_part
 
 SHUFFLED_ROWS, SHUFFLED_BYTES = 2**16, 2**28
-"""Rows that a task sends to their parts, at least, and the bytes that it may read for more: small blocks go together."""
+"""Rows that a task sends to their parts, at least, and bytes that it may read for more: small blocks go together."""
 
 MOST_SHUFFLES = 256
 """Tasks that send rows to their parts, as far as these bytes allow: each part has a further task for each."""

@@ -10,6 +10,7 @@ from distributed import Client
 
 from dsekl.dask.cluster import DaskExecutor
 from dsekl.dask.load_balance import balanced
+from dsekl.dask.shuffle import groups_of, rows_a_task
 
 TWO = {"a": 1, "b": 1}
 
@@ -26,6 +27,14 @@ def test_loads_are_even_by_threads() -> None:
     uneven = loads_of(balanced(loads, {"a": 3, "b": 1}), loads)
     assert uneven["a"] == pytest.approx(3 * uneven["b"], rel=0.1)
     assert balanced(loads, {}) == [None] * 8
+
+
+def test_the_tasks_of_a_shuffle_do_not_grow_with_its_rows_until_their_memory_does() -> None:
+    many = [2**16] * 4_096
+    counts = [len(groups_of(many, rows_a_task(sum(many), n_features))) for n_features in (10, 100, 10_000)]
+    assert counts == [256, 683, 4_096]
+    groups = groups_of([30_000] * 7, rows_a_task(210_000, 10))
+    assert groups == [range(3), range(3, 6), range(6, 7)]
 
 
 def test_a_part_stays_where_it_is_unless_that_is_uneven() -> None:

@@ -182,7 +182,7 @@ class DaskExecutor:
         holders = [at.get(part.key, ()) for part in parts]
         workers = balanced(loads, self._threads(), holders)
         return [
-            part if worker is None or worker in here else self.submit(f"move-{p}", _same, part, worker=worker)
+            part if worker is None or worker in here else self.submit(f"move-{p}", itself, part, worker=worker)
             for p, (part, worker, here) in enumerate(zip(parts, workers, holders, strict=True))
         ]
 
@@ -242,5 +242,6 @@ class DaskExecutor:
                 raise LostFutures(str(error)) from error
 
 
-def _same(value: Found) -> Found:
+def itself(value: Found) -> Found:
+    """Return a value, which is then where the task was run."""
     return value

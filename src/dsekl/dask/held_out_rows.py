@@ -16,6 +16,8 @@ from dsekl.parts.wide_kernels import terms_at
 from dsekl.rows import ArrayRows
 from dsekl.runs.monitor import errors_at
 
+from .cluster import itself
+
 Floats = NDArray[np.float64]
 
 
@@ -37,7 +39,7 @@ class HeldOutRows:
         rows = Rows(X, examples.targets, examples.weights, examples.places)
         parts: Parts = ascent.parts
         region = Region.of(len(parts), parts.objective, [rows])
-        return HeldOutRows(ascent, examples, region, ascent.executor.submit("held-out", _same, region))
+        return HeldOutRows(ascent, examples, region, ascent.executor.submit("held-out", itself, region))
 
     def predicted(self, states: list[Any]) -> Floats:
         """Return f at all rows, by states of the parts."""
@@ -55,7 +57,3 @@ class HeldOutRows:
         """Return predictions of these rows by states of the parts."""
         rows = self.region.rows
         return Unseen(self.predicted(states), rows.targets, rows.weights, rows.places)
-
-
-def _same(region: Region) -> Region:
-    return region

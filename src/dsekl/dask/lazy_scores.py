@@ -33,7 +33,9 @@ def r2(client: Client, predict: Predict, X: Any, y: Any, sample_weight: Any) -> 
     return float(np.mean(1.0 - np.where((spread <= 0) & (residuals == 0), 0.0, ratio)))
 
 
-def _summed(client: Client, task: Any, predict: Predict, X: Any, y: Any, sample_weight: Any) -> Floats:
+def _summed(
+    client: Client, task: Callable[..., Floats], predict: Predict, X: Any, y: Any, sample_weight: Any
+) -> Floats:
     """Return sums over all blocks, by the client that knows the model: another one may be this process's own."""
     blocks = blocks_of(X, y, sample_weight)
     each = lazily("score", task)

@@ -18,8 +18,11 @@ from .cluster import DaskExecutor
 from .overview import Overview
 from .partitions import Encoding, split_by_part
 
-SHUFFLED_ROWS = 2**16
-"""Rows that a task sends to their parts, at least: small blocks go together."""
+SHUFFLED_ROWS, SHUFFLED_BYTES = 2**16, 2**28
+"""Rows that a task sends to their parts, at least, and bytes that it may read for more: small blocks go together."""
+
+MOST_SHUFFLES = 256
+"""Tasks that send rows to their parts, as far as these bytes allow: each part has a further task for each."""
 
 NOBODY = np.arange(0)
 
@@ -34,7 +37,7 @@ def regions_of(
     planes = Planes.of(points, n_parts)
     route = dask.delayed(split_by_part, pure=False)
     asked = []
-    for group in _groups(overview.lengths):
+    for group in groups_of(overview.lengths, rows_a_task(overview.n_rows, blocks.n_features)):
         some = slice(group.start, group.stop)
         first, last = np.searchsorted(held_out, (starts[group.start], ends[group.stop - 1]))
         given = (*blocks.of(group), starts[some], objective, planes, encoding, held_out[first:last])
@@ -54,12 +57,17 @@ def regions_of(
     ]
 
 
-def _groups(lengths: Sequence[int]) -> list[range]:
-    """Return consecutive blocks that are sent together."""
+def rows_a_task(n_rows: int, n_features: int) -> int:
+    """Return how many rows a task sends to their parts, at least."""
+    return max(SHUFFLED_ROWS, min(n_rows // MOST_SHUFFLES, SHUFFLED_BYTES // (8 * n_features)))
+
+
+def groups_of(lengths: Sequence[int], n_rows: int) -> list[range]:
+    """Return consecutive blocks that are sent together, of so many rows at least."""
     groups, start, n = [], 0, 0
     for block, length in enumerate(lengths):
         n += length
-        if n >= SHUFFLED_ROWS or block + 1 == len(lengths):
+        if n >= n_rows or block + 1 == len(lengths):
             groups.append(range(start, block + 1))
             start, n = block + 1, 0
     return groups

@@ -23,7 +23,7 @@ from dsekl.data.messages import Message
 from dsekl.data.recipe import Recipe
 from dsekl.data.seen_rows import Columns, Seen
 
-from .cluster import MOST_REBUILDS, DaskExecutor, LostFutures, rebuilding
+from .cluster import MOST_REBUILDS, DaskExecutor, LostFutures, itself, rebuilding
 from .lazy import lazily
 
 AHEAD = 2
@@ -120,7 +120,7 @@ def predictions(
     for left in reversed(range(MOST_REBUILDS + 1)):
         executor = DaskExecutor(client)
         try:
-            held = executor.submit("model", _same, model)
+            held = executor.submit("model", itself, model)
             asked: deque[Any] = deque()
             for place in range(done, len(pieces) + most):
                 if place < len(pieces):
@@ -137,7 +137,3 @@ def predictions(
         except LostFutures:
             if not left:
                 raise
-
-
-def _same(model: Any) -> Any:
-    return model

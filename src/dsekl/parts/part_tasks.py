@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -20,13 +20,13 @@ class PartTasks:
     executor: Executor
     parts: Parts
 
-    def submit(self, name: str, task: Any, *arguments: Any) -> list[Any]:
+    def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Submit a task for each part; lists that have one thing for each part are dealt out."""
         n = len(self.parts)
         dealt = [given if isinstance(given, list) else [given] * n for given in arguments]
         return [self.executor.submit(f"{name}-{p}", task, *of) for p, of in enumerate(zip(*dealt, strict=True))]
 
-    def gather(self, name: str, task: Any, *arguments: Any) -> list[Any]:
+    def gather(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Run a task for each part, and bring the results here."""
         return self.executor.gather(self.submit(name, task, *arguments))
 
@@ -38,7 +38,7 @@ class PartTasks:
         """Submit the sum of what tasks give, in the order of the parts, for further tasks."""
         return self.executor.submit("sum", total, list(results))
 
-    def terms(self, task: Any, states: Sequence[Any]) -> list[list[Any]]:
+    def terms(self, task: Callable[..., Any], states: Sequence[Any]) -> list[list[Any]]:
         """Return for each part what the terms of every part add to the predictions of its rows, by a task."""
         parts = self.parts.parts
         return [

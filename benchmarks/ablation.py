@@ -4,7 +4,7 @@ DSEKL_DATA=... python benchmarks/ablation.py measure   # cells that are there ar
 DSEKL_DATA=... python benchmarks/ablation.py publish
 
 Left out means that the usual is kept: equal weights or one unit, Matérn 3/2, columns as they are, the hinge, nothing
-beside the kernel. One variant ranks by errors alone, where the default counts log losses of labels too.
+beside the kernel. One variant ranks by errors alone, where the default counts log losses too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WEIGHTS = {
     "without selected columns": (candidates.SELECTED,),
 }
 ERRORS_ALONE = "by errors alone"
-"""Log losses of labels do not count."""
+"""Log losses do not count."""
 VARIANTS = (WHOLE, *STEPS, *WEIGHTS, ERRORS_ALONE)
 ALMOST = 1.01
 """Error over the lowest of all variants up to which a choice was as good as any."""

@@ -57,7 +57,7 @@ class Data:
     def judged(self, held_out: NDArray[np.intp], f: Floats, loss: Loss) -> Floats:
         """Return three lines for held-out rows that are predicted as f: their errors, losses and weights.
 
-        The losses of labels are log losses, whatever a machine was fitted by: they say more than a count of wrong rows
+        The losses of classes are log losses, whatever a machine was fitted by: they say more than a count of wrong rows
         does, and mean the same for all machines.
         """
         y, weights = self.targets[held_out], self.weights[held_out]

@@ -10,7 +10,7 @@ from matplotlib.gridspec import GridSpec
 
 from dsekl.experiments.plots import STYLE
 
-WIDTH, LETTERS = 4.2, 42
+WIDTH, LETTERS = 4.2, 32
 """Inches of the figure, and letters of a title that fit into them."""
 
 EXTRA = 0.45

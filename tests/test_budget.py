@@ -155,6 +155,16 @@ def test_a_fit_without_time_still_takes_a_step(model: Any, tmp_path: Path) -> No
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+def test_a_run_that_moves_at_an_epochs_end_has_a_model_by_then() -> None:
+    """Ridge on a wide kernel goes by conjugate gradients, whose steps add up products and move nothing."""
+    wide = np.random.default_rng(0).standard_normal((1_500, 3))
+    model = DSEKLRegressor(gamma=0.05, C=1.0, solver=DualAscent(300), max_seconds=NO_TIME, random_state=0)
+    model.fit(wide, np.sin(wide[:, 0]))
+    assert model.stop_reason_ in ("max_seconds", "tol")
+    assert model.n_iter_ <= 1
+    assert model.score(wide, np.sin(wide[:, 0])) > 0.5
+
+
 @pytest.mark.parametrize("way", ["checkpoint", "warm_start"])
 def test_each_fit_has_all_of_the_time_and_goes_on_from_the_last(way: str, tmp_path: Path) -> None:
     settings: dict[str, Any] = dict(gamma=2.0, C=10.0, tol=1e-4, solver=DualAscent(100), random_state=0)

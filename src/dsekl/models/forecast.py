@@ -16,7 +16,7 @@ from .machine import Machine
 RIDGE_PASSES = 14
 """How often the whole run of a solver compares all pairs, for a quadratic loss."""
 
-PAIRS_A_ROW, OUTPUTS_POWER = 4e4, 0.35
+PAIRS_A_ROW, OUTPUTS_POWER = 3e4, 0.35
 """For the other losses, pairs that take as long as a row does, whose pairs are mostly out of reach or at rest; and how
 that grows with the outputs."""
 

@@ -17,7 +17,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor, tuning
 from dsekl.cli.console import Output
 from dsekl.cli.fit_job import FitJob
 from dsekl.cli.reading import read_training
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.deadline import Budget, Deadline
 from dsekl.kernels import RBF
 from dsekl.losses import Hinge

@@ -58,7 +58,9 @@ bench: .venv/.installed-bench  ## benchmarks against rivals, alone on the machin
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/seconds.py measure $(BEFORE)
+	$(BIN)/python benchmarks/seconds.py panel $(BEFORE)
 	$(BIN)/python benchmarks/seconds.py publish
+	$(BIN)/python benchmarks/time_left.py
 	$(BIN)/python benchmarks/cost.py measure
 	$(BIN)/python benchmarks/cost.py profile
 	$(BIN)/python benchmarks/cost.py publish

@@ -97,13 +97,13 @@ def parts_of_a_fit() -> dict[str, Callable[..., Any]]:
         "- steps of the descents": Learner.descend,
         "- regions fitted at widths and C": Search.lines,
         "solver: steps over blocks": active_rows.ActiveRows.step,
-        "- coordinate descent within blocks": active_rows.descend,
         "- rows of blocks solved at once": active_rows.solve_boxed,
         "solver: predictions of rows that join or return": ascent._predict,
         "solver: rows that may rest": active_rows.ActiveRows.confirmed_slack,
         "solver: the gap": ascent._AllRows.certify,
         "solver: the gap's audit in float64": ascent._AllRows.audit,
         "importances": fitting.importances,
+        "- coordinate descent, wherever": active_rows.descend,
         "- all kernel products, wherever": DenseGram.add_product,
         "- all kernel blocks, wherever": DenseGram.block,
     }
@@ -142,11 +142,10 @@ def one_profile(n: int) -> dict[str, Any]:
     model = DSEKLClassifier(random_state=0).fit(X, y)
     profiler.disable()
     total = perf_counter() - start
-    history = model.history_
-    settled = [line["gap"] for line in history].index(history[-1]["gap"])
+    ends = [0.0, *(float(line["seconds"]) for line in model.history_)]
     return {
-        "seconds": total, "parts": seconds_of(profiler), "evaluations": float(history[-1]["kernel_evaluations"]),
-        "last epoch": float(history[-1]["seconds"] - history[max(0, settled - 1)]["seconds"]),
+        "seconds": total, "parts": seconds_of(profiler), "last epoch": ends[-1] - ends[-2],
+        "evaluations": float(model.history_[-1]["kernel_evaluations"]),
         **values_a_second(X, Threads.of(None)),
     }  # fmt: skip
 
@@ -204,7 +203,7 @@ def publish_profiles(profiles: dict[str, Any]) -> None:
     sizes = sorted(profiles, key=int)
     rows = [
         [part, *(f"{profiles[n]['parts'][part]:.2f} ({_share(profiles[n], part)})" for n in sizes)]
-        for part in profiles[sizes[0]]["parts"]
+        for part in parts_of_a_fit()
     ]
     lines: dict[str, Callable[[dict[str, Any]], str]] = {
         "whole fit, under the profiler": lambda found: f"{found['seconds']:.1f}",

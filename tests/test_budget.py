@@ -17,7 +17,7 @@ from dsekl import DSEKLClassifier, DSEKLRegressor, tuning
 from dsekl.cli.console import Output
 from dsekl.cli.fit_job import FitJob
 from dsekl.cli.reading import read_training
-from dsekl.data.recipe import Options
+from dsekl.data.recipe_learner import Options
 from dsekl.deadline import Budget, Deadline
 from dsekl.kernels import RBF
 from dsekl.losses import Hinge
@@ -153,6 +153,16 @@ def test_a_fit_without_time_still_takes_a_step(model: Any, tmp_path: Path) -> No
     loaded = dsekl.load(tmp_path / "m.dsekl")
     assert (loaded.stop_reason_, loaded.max_seconds) == ("max_seconds", NO_TIME)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_a_run_that_moves_at_an_epochs_end_has_a_model_by_then() -> None:
+    """Ridge on a wide kernel goes by conjugate gradients, whose steps add up products and move nothing."""
+    wide = np.random.default_rng(0).standard_normal((1_500, 3))
+    model = DSEKLRegressor(gamma=0.05, C=1.0, solver=DualAscent(300), max_seconds=NO_TIME, random_state=0)
+    model.fit(wide, np.sin(wide[:, 0]))
+    assert model.stop_reason_ in ("max_seconds", "tol")
+    assert model.n_iter_ <= 1
+    assert model.score(wide, np.sin(wide[:, 0])) > 0.5
 
 
 @pytest.mark.parametrize("way", ["checkpoint", "warm_start"])

@@ -33,8 +33,11 @@ TAIL_ROWS = 36_000
 NOT_ALL = " without the optional"
 """Behind the name of weights that leave out the features which did not earn their place."""
 
-WEIGHTS_SHARE, DESCENTS_SHARE = 0.7, 0.6
-"""Share of a search's time that goes to the weights, as a bar is told, and of that to the descents."""
+STEPS_BEGIN = {False: (0.6, 0.6, 0.68, 0.73, 0.74, 0.87), True: (0.3, 0.3, 0.36, 0.43, 0.43, 0.62)}
+"""Shares of a search's time after which the steps that follow the weights begin, as a bar is told; True for ridge."""
+
+DESCENTS_SHARE = 0.5
+"""Share of the time for the weights that goes to the descents."""
 
 HEAVY_TAIL = 6.0
 """Deviations from the median from which on a tail is heavy."""
@@ -63,9 +66,10 @@ class Chooser(Comparison):
         steps: list[Callable[[Champion], Champion]] = [
             self._without_optional, self._kernels, self._reshapings, self._losses, self._planes, self._refined
         ]  # fmt: skip
-        champion = self._weights(lambda done: advance(WEIGHTS_SHARE * done))
-        for done, step in enumerate(steps):
-            advance(WEIGHTS_SHARE + (1 - WEIGHTS_SHARE) * done / len(steps))
+        begins = STEPS_BEGIN[self.options.losses[self.options.loss].quadratic]
+        champion = self._weights(lambda done: advance(begins[0] * done))
+        for step, begin in zip(steps, begins, strict=True):
+            advance(begin)
             champion = step(champion)
         return champion
 

@@ -15,20 +15,19 @@ from dsekl.deadline import NEVER, Deadline
 
 from .progress import Progress
 
+AFTER_GROWING = 3.0
+"""How much longer a solver takes once all rows have joined than before, where nothing else foretells it."""
+
 REST = 0.03
 """Time after the last epoch, for the importances of the features, beside all before it."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is foretold: the work of the search and of the solver, and how the latter slows down.
-
-    After a share s of the way of its gap, the share ``s ** slowing`` of the solver's time is over.
-    """
+    """What is foretold: the work of the search and of the solver."""
 
     search: float = 0.0
     solver: float = 0.0
-    slowing: float = 1.0
 
 
 class Course:
@@ -43,6 +42,7 @@ class Course:
         self._reported = False
         self._gaps: tuple[float, float] | None = None
         self._way = 0.0
+        self._growing = 0.0
 
     def search(self, share: float) -> None:
         """Hear which share of the search is done."""
@@ -61,7 +61,7 @@ class Course:
         seconds = self._progress.seconds - self._began
         epochs = done - self._first
         left_of_all = seconds / epochs * (max_epochs - done) if epochs > 0 else math.inf
-        share = self._way**self._work.slowing
+        share = self._way
         if self._reported and self._gaps is None:  # no gap is to be reached: all epochs are run
             left = left_of_all
         elif self._foretold is not None:
@@ -73,6 +73,10 @@ class Course:
     def report(self, record: dict[str, Any], shortfall: float = math.inf, goal: float = 0.0) -> None:
         """Hear an epoch's figures; the run ends where ``shortfall`` is under ``goal``."""
         self._reported = True
+        if goal > 0 and math.isinf(shortfall):
+            self._growing = self._progress.seconds
+        elif self._growing and self._gaps == (math.inf, math.inf):
+            self._all_have_joined(self._growing - (self._began or 0.0))
         if goal > 0 and shortfall > 0:
             first, least = self._gaps or (math.inf, math.inf)
             first = shortfall if math.isinf(first) else first
@@ -81,6 +85,11 @@ class Course:
             if goal < first < math.inf:
                 self._way = min(1.0, max(self._way, math.log(first / least) / math.log(first / goal)))
         self._progress.report(record)
+
+    def _all_have_joined(self, grown: float) -> None:
+        """Count from here on, where the gap begins to tell how far the solver is."""
+        rest = AFTER_GROWING * grown if self._foretold is None else self._foretold - grown
+        self._foretold, self._began = max(rest, grown), None
 
     def _show(self, left: float) -> None:
         rest = REST * self._progress.seconds if self._foretold is not None else 0.0

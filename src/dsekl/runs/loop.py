@@ -49,7 +49,8 @@ def optimise(
 ) -> Floats:
     """Run from ``state``, which moves along, until the monitor's run has had ``max_epochs`` epochs at most.
 
-    No step is begun that would not be over by the ``deadline``, if it took as long as the longest so far; but one is.
+    No step is begun that would not be over by the ``deadline``, if it took as long as the longest so far; but as many
+    are as it takes to have a model at all.
 
     Returns the model's coefficients. The monitor's ``reason`` tells why the run stopped: "tol", "validation",
     "max_epochs", "max_seconds", "callback" or "interrupted" by Ctrl-C. A run that had stopped for one of the first two

@@ -68,6 +68,12 @@ def test_an_encoder_that_cannot_be_is_refused(name: str, encoder_file: tuple[Hea
     refused(header, arrays, tmp_path)
 
 
+def test_columns_without_names_have_no_names(encoder_file: tuple[Header, Arrays], tmp_path: Path) -> None:
+    header, arrays = copy.deepcopy(encoder_file[0]), encoder_file[1]
+    header["columns"]["named"] = False
+    refused(header, arrays, tmp_path)
+
+
 def refused(header: Header, arrays: Arrays, folder: Path) -> None:
     path = folder / "forged"
     path.write_bytes(content(header, arrays))

@@ -32,7 +32,15 @@ from .reference import Reference
 from .sparse import SparseGram, mostly_empty
 
 __all__ = [
-    *("Columns", "Gram", "Indices", "Reference", "build", "require_squares", "row_blocks", "times", "transposed_times"),
+    "Columns",
+    "Gram",
+    "Indices",
+    "Reference",
+    "build",
+    "require_squares",
+    "row_blocks",
+    "times",
+    "transposed_times",
 ]
 
 

@@ -5,8 +5,7 @@ it decide between the maps, and ``intervals`` gives a range to each prediction o
 """
 
 from .chosen_map import Calibration, calibrated, natural
-from .increasing_maps import with_decisions
 from .intervals import Intervals, fit_intervals
 from .unseen import Unseen
 
-__all__ = ["Calibration", "Intervals", "Unseen", "calibrated", "fit_intervals", "natural", "with_decisions"]
+__all__ = ["Calibration", "Intervals", "Unseen", "calibrated", "fit_intervals", "natural"]

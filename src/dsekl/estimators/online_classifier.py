@@ -133,9 +133,10 @@ class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
         codes = np.searchsorted(classes, values).clip(max=len(classes) - 1)
         strange = classes[codes] != values
         if strange.any():
+            stranger = values[strange].tolist()[0]
             raise ValueError(
-                f"y holds {values[strange].tolist()[0]!r}, which is none of the classes {self.classes_.tolist()} of the "
-                "first call to partial_fit; nothing was learned from this batch. Give all classes in the first call."
+                f"y holds {stranger!r}, which is none of the classes {self.classes_.tolist()} of the first call to "
+                "partial_fit; nothing was learned from this batch. Give all classes in the first call."
             )
         return targets_of(codes, len(self.classes_)), codes.astype(np.int64)
 

@@ -35,10 +35,12 @@ def whole_numbers(y: ArrayLike) -> ArrayLike:
 
     Other targets come back as they are, and the one column of a frame as a column.
     """
-    if is_frame(y) and len(columns := column_names(y)) == 1:
-        return np.asarray(whole_numbers(y[columns[0]])).reshape(-1, 1)  # type: ignore[call-overload]
-    kind = getattr(getattr(y, "dtype", None), "kind", "")
-    if isinstance(y, np.ndarray) or kind not in ("i", "u", "b"):
+    if isinstance(y, np.ndarray | list | tuple):
+        return y
+    given: Any = y
+    if is_frame(given) and len(columns := column_names(given)) == 1:
+        return np.asarray(whole_numbers(given[columns[0]])).reshape(-1, 1)
+    if getattr(getattr(given, "dtype", None), "kind", "") not in ("i", "u", "b"):
         return y
     values = np.asarray(y)
     if values.dtype != object or any(map(is_absent, values)):

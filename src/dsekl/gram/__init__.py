@@ -26,22 +26,12 @@ from dsekl.workers import ALONE, Workers
 
 from .blockwise import BlockwiseGram, ObjectBlocks, PrecomputedBlocks
 from .dense import DenseGram
-from .gram import Columns, Gram, Indices, require_squares, row_blocks
+from .gram import Columns, Gram, Indices, row_blocks
 from .loops.block_products import times, transposed_times
 from .reference import Reference
 from .sparse import SparseGram, mostly_empty
 
-__all__ = [
-    "Columns",
-    "Gram",
-    "Indices",
-    "Reference",
-    "build",
-    "require_squares",
-    "row_blocks",
-    "times",
-    "transposed_times",
-]
+__all__ = ["Columns", "Gram", "Indices", "Reference", "build", "row_blocks", "times", "transposed_times"]
 
 
 def build(

@@ -27,6 +27,7 @@ LARGEST = 1e150
 """Kernel values up to this have squares, and sums of them."""
 
 __all__ = [
+    "LARGEST",
     "Array",
     "Columns",
     "Floats",
@@ -39,6 +40,7 @@ __all__ = [
     "require_array",
     "require_squares",
     "row_blocks",
+    "without_square",
 ]
 
 
@@ -163,11 +165,16 @@ def require_squares(values: Array) -> float:
     """Return the largest of some kernel values; ValueError for those that have no squares in float64."""
     largest = float(np.abs(values).max(initial=0.0))
     if not largest <= LARGEST:
-        raise ValueError(
-            f"kernel values are not finite, or too large for squares, with {largest:.3g} as the largest; scale the "
-            "columns of X, or lower gamma"
-        )
+        raise without_square(largest)
     return largest
+
+
+def without_square(value: float) -> ValueError:
+    """Return the error for a kernel value that has no square."""
+    return ValueError(
+        f"kernel values are not finite, or too large for squares, with {value:.3g} as the largest; scale the columns "
+        "of X, or lower gamma"
+    )
 
 
 def require_array(value: Any, what: str, dtype: str, ndim: int = 1) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dsekl.gram import Gram, require_squares
+from dsekl.gram import Gram
 from dsekl.gram.affine import AffineGram, Plane
+from dsekl.gram.gram import require_squares
 from dsekl.gram.sparse import SparseGram
 from dsekl.rows import CsrRows, DenseRows, ReshapedRows, Reshaping, Rows
 

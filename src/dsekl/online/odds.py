@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from dsekl.calibration import with_decisions
+from dsekl.calibration.increasing_maps import with_decisions
 from dsekl.compiled import njit
 from dsekl.losses import Logistic, Loss
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.gram import require_squares, times, transposed_times
+from dsekl.gram import times, transposed_times
+from dsekl.gram.gram import require_squares
 
 from .block_gradient import steepness
 from .solver import Problem

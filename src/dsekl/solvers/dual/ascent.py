@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from dsekl.gram import require_squares
+from dsekl.gram.gram import LARGEST, without_square
 
 from ..solver import Problem, Verdict, require
 from ..state import Floats
@@ -117,7 +117,8 @@ class DualAscent(BaseEstimator):
         rank = rng.permutation(problem.n_rows)
         size = self.first_size(problem.n_rows)
         nothing, diagonal = np.zeros(shape), problem.gram.diagonal()
-        require_squares(diagonal)  # no value between two rows is larger where there is an optimum
+        if not diagonal.max() <= LARGEST:  # where there is an optimum, no value between two rows is larger
+            raise without_square(float(diagonal.max()))
         first = violations(problem.targets, problem.C * problem.weights, nothing, nothing, diagonal, problem.loss)
         return DualState(
             np.zeros(shape),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_moons
@@ -198,6 +199,13 @@ def test_what_would_be_read_as_other_numbers_is_named(X: Any, y: Any, weights: A
     y = list(y) if isinstance(y, range) else y
     with pytest.raises(ValueError, match=words):
         DSEKLRegressor(gamma=1.0).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("X", [[[1.0, 2.0], [1.0]], pd.DataFrame(index=range(2)), ROWS.view("V8")], ids=type)
+def test_rows_that_are_no_table_of_numbers_are_named_at_prediction(X: Any) -> None:
+    model = DSEKLRegressor(gamma=1.0).fit(ROWS, ROWS[:, 0])
+    with pytest.raises(ValueError, match="X cannot be read as numbers"):
+        model.predict(X)
 
 
 def test_a_weight_for_all_rows_together_is_named() -> None:

@@ -269,3 +269,9 @@ def test_a_bare_process_shows_a_model(bought: Path) -> None:
     done = start("info", bought / "m.dsekl", env=bare)
     assert (done.returncode, done.stderr) == (0, "")
     assert "DSEKLClassifier" in done.stdout
+
+
+def test_a_compiler_that_is_switched_off_is_named(bought: Path) -> None:
+    done = start("predict", bought / "m.dsekl", bought / "tee.csv", env=environment(NUMBA_DISABLE_JIT="1"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "dsekl: dsekl is compiled by Numba, and NUMBA_DISABLE_JIT is set; unset it\n"

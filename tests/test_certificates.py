@@ -15,6 +15,7 @@ from numba import njit
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
 from dsekl import DSEKLClassifier, DSEKLRegressor, load
@@ -222,6 +223,22 @@ def test_a_matrix_with_negative_eigenvalues_gets_no_certificate() -> None:
     K = vectors * np.linspace(-1.0, 3.0, 300) @ vectors.T
     with pytest.raises(ValueError, match=r"found by the eigenvalue -0\.9"):
         DSEKLClassifier(kernel="precomputed").fit(K + 0.1 * np.eye(300), rng.integers(0, 2, 300))
+
+
+def test_a_centred_matrix_whose_diagonal_is_negative_for_rounding_is_taken() -> None:
+    x = np.linspace(-1.0, 1.0, 81)[:, None]
+    K = KernelCenterer().fit_transform(x @ x.T)
+    assert -1e-15 < K.diagonal().min() < 0
+    model = DSEKLRegressor("precomputed", C=100.0, random_state=0).fit(K, x[:, 0])
+    assert model.stop_reason_ == "tol"
+    assert model.score(K, x[:, 0]) > 0.99
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-16, -1e-16])
+def test_a_matrix_of_distances_is_named_though_its_diagonal_is_rounded(rounding: float) -> None:
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    with pytest.raises(ValueError, match=r"as distances have"):
+        DSEKLClassifier(kernel="precomputed").fit(euclidean_distances(X) + rounding * np.eye(200), y)
 
 
 def test_a_matrix_of_distances_and_a_negative_kernel_are_named() -> None:

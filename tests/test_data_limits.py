@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -125,6 +126,31 @@ def test_one_line_without_end_is_refused_in_bounded_memory(
     target = None if b":" in start else "-1"
     assert "the line is longer than 1,048,576 characters" in problem(path, target=target)
     assert peak(lambda: problem(path, target=target)) < 16 * MEGABYTE
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_what_stands_behind_a_compressed_stream_is_not_lost(compress: Any, tmp_path: Path) -> None:
+    path, rows = tmp_path / "rows.csv", b"".join(b"%d,%d\n" % (i, i % 2) for i in range(50))
+    path.write_bytes(compress(b"a,y\n" + rows) + compress(rows) + 8 * b"\0")
+    assert read(path)[0].n_rows == 100
+    damaged = bytearray(compress(b"a,y\n" + rows) + compress(rows))
+    damaged[len(compress(b"a,y\n" + rows))] ^= 1
+    path.write_bytes(bytes(damaged))
+    with pytest.raises(DataFileError, match=str(path)):
+        read(path)
+
+
+def test_a_text_of_parquet_takes_its_length_once(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, n = tmp_path / "rows.parquet", 2_000
+    columns = {"a": ["x" * 10**6, "y" * 10**6] * (n // 2), "b": ["u", None] * (n // 2), "y": [0, 1] * (n // 2)}
+    parquet.write_table(pyarrow.table(columns), path)
+    tracemalloc.start()
+    recipe, X, _ = read(path)
+    assert tracemalloc.get_traced_memory()[1] < 2**26
+    tracemalloc.stop()
+    assert X.shape[0] == recipe.n_rows == n
 
 
 def test_an_xz_file_may_not_ask_for_any_dictionary_it_likes(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from dsekl import DSEKLClassifier, DSEKLRegressor, load
+from dsekl import DSEKLClassifier, DSEKLRegressor, OnlineDSEKLClassifier, load
 from dsekl.data import DataFileError, open_table
 from dsekl.data.recipe_learner import Options, learn
+from dsekl.kernels import Polynomial
 from dsekl.solvers import DoublyStochastic, DualAscent, SharedMemory
 
 RNG = np.random.default_rng(0)
@@ -119,6 +120,53 @@ def test_settings_of_solvers_of_wrong_types_are_named(solver: Any, words: list[s
 def test_settings_may_be_numpys_own() -> None:
     solver = DualAscent(block_size=np.int64(64), grow=np.bool_(True))  # type: ignore[arg-type]
     assert DSEKLClassifier(gamma=1.0, solver=solver, random_state=0).fit(X, LABELS).score(X, LABELS) > 0.9
+
+
+@pytest.mark.parametrize("solver", ["dual", DoublyStochastic(20, 20), SharedMemory(20, 20)], ids=type)
+@pytest.mark.parametrize(
+    ("kernel", "size"), [("linear", 1e80), ("linear", 1e120), (Polynomial(3), 1e30), (Polynomial(3), 1e100)], ids=str
+)
+def test_kernel_values_without_squares_are_named(kernel: Any, size: float, solver: Any) -> None:
+    for model in (DSEKLClassifier, DSEKLRegressor):
+        with pytest.raises(
+            (ValueError, FloatingPointError), match=r"kernel values .* scale the columns of X|or scale the columns"
+        ):
+            model(kernel, gamma=1.0, solver=solver, random_state=0).fit(size * X, LABELS)
+
+
+def test_precomputed_values_without_squares_are_named() -> None:
+    K = 1e300 * np.exp(-np.square(X[:, None] - X[None]).sum(axis=-1))
+    for solver in ("dual", "doubly_stochastic", "shared_memory"):
+        refused(["kernel values", "too large for squares"], DSEKLRegressor("precomputed", solver=solver), K, Y)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # of scikit-learn's look at all of y
+def test_targets_whose_spread_is_no_number_are_named() -> None:
+    refused(["y spreads", "1.7e+308"], DSEKLRegressor(gamma=0.5), X, np.where(Y > 0, 1.7e308, -1.7e308))
+
+
+NULLABLE = ["Int64", "UInt64", "int64[pyarrow]", "uint64[pyarrow]"]
+
+
+@pytest.mark.parametrize("container", [pd.Series, pd.array, lambda y, dtype: pd.DataFrame({"y": y}, dtype=dtype)])
+@pytest.mark.parametrize("dtype", NULLABLE)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_nullable_labels_above_2_to_53_stay_apart(dtype: str, container: Any) -> None:
+    labels = container([2**53 + int(label) for label in LABELS], dtype=dtype)
+    model = DSEKLClassifier(gamma=0.01, C=0.1, random_state=0).fit(X, labels)
+    assert model.classes_.tolist() == [2**53, 2**53 + 1]
+    assert model.classes_.dtype.kind in "iu"
+    right = model.predict(X) == 2**53 + LABELS
+    assert model.score(X, labels) == right.mean() < 1
+    online = OnlineDSEKLClassifier(random_state=0).partial_fit(X, labels, classes=[2**53, 2**53 + 1])
+    assert online.score(X, labels) == (online.predict(X) == 2**53 + LABELS).mean()
+
+
+def test_nullable_truth_values_are_labels_and_missing_ones_are_named() -> None:
+    labels = pd.Series(LABELS == 1, dtype="boolean")
+    assert DSEKLClassifier(gamma=1.0).fit(X, labels).classes_.dtype == bool
+    labels[3] = pd.NA
+    refused(["y holds", "in row 3, a missing value"], DSEKLClassifier(gamma=1.0), X, labels)
 
 
 @pytest.mark.parametrize("container", [list, np.asarray])

@@ -308,6 +308,13 @@ def nothing(part: dict[str, Any]) -> None:
     return None
 
 
+def put_names(*names: str) -> Callable[[dict[str, Any]], None]:
+    def change(header: dict[str, Any]) -> None:
+        header["feature_names"] = [*names, *(f"x{k}" for k in range(header["fitted"]["n_features_in_"] - len(names)))]
+
+    return change
+
+
 WRONG_MODELS: dict[str, tuple[Any, Any, str]] = {
     "more features than points have": (put("fitted", "n_features_in_", 1000), nothing, "n_features_in_"),
     "position of the random state": (put_position(10**9), nothing, "RandomState"),
@@ -323,6 +330,7 @@ WRONG_MODELS: dict[str, tuple[Any, Any, str]] = {
     "huge centre": (nothing, put_entry("basis.center", 1e300), "too large"),
     "negative gamma": (put("fitted", "gamma_", -1.0), nothing, "gamma_"),
     "C": (put("fitted", "C_", 0.0), nothing, "C_"),
+    "two columns of one name": (put_names("a", "a"), nothing, "feature_names"),
     "another attribute": (put("fitted", "note_", 1), nothing, "'note_' is no fitted attribute"),
     "the model itself": (put("fitted", "model_", 1), nothing, "'model_' is no fitted attribute"),
     "history": (put("fitted", "history_", [{"dict": [["gap", "x"]]}]), nothing, "history_"),

@@ -68,6 +68,12 @@ def test_an_encoder_that_cannot_be_is_refused(name: str, encoder_file: tuple[Hea
     refused(header, arrays, tmp_path)
 
 
+def test_columns_without_names_have_no_names(encoder_file: tuple[Header, Arrays], tmp_path: Path) -> None:
+    header, arrays = copy.deepcopy(encoder_file[0]), encoder_file[1]
+    header["columns"]["named"] = False
+    refused(header, arrays, tmp_path)
+
+
 def refused(header: Header, arrays: Arrays, folder: Path) -> None:
     path = folder / "forged"
     path.write_bytes(content(header, arrays))
@@ -142,6 +148,27 @@ def many_outputs(header: Header, arrays: Arrays) -> None:
     arrays["basis.unit"] = np.ones(10**6)
 
 
+def lopsided(arrays: Arrays) -> Any:
+    forged = arrays["basis.mixture.variance"].copy()
+    forged[0, 0, 1] += 0.5 * np.sqrt(forged[0, 0, 0] * forged[0, 1, 1])
+    return forged
+
+
+def both_ways(correlation: float, every: bool = False) -> Callable[[Header, Arrays], Any]:
+    """Give the first two columns, or every two, a correlation."""
+
+    def change(header: Header, arrays: Arrays) -> None:
+        forged = arrays["basis.mixture.variance"].copy()
+        size = np.sqrt(np.diagonal(forged[0]))
+        wanted = correlation * np.outer(size, size)
+        columns = len(size) if every else 2
+        changed = np.s_[0, :columns, :columns]
+        forged[changed] = np.where(np.eye(columns, dtype=bool), forged[changed], wanted[:columns, :columns])
+        arrays["basis.mixture.variance"] = forged
+
+    return change
+
+
 ONLINE: dict[str, tuple[str, Callable[[Header, Arrays], Any]]] = {
     "more features than there is memory for": ("classes", no_points),
     "more outputs than there is memory for": ("numbers", many_outputs),
@@ -157,6 +184,14 @@ ONLINE: dict[str, tuple[str, Callable[[Header, Arrays], Any]]] = {
     "a tiny unit": ("numbers", entry("basis.unit", 1e-300)),
     "masses of more rows than there are": ("classes", lambda header, arrays: multiplied(arrays, "basis.lines")),
     "variances that overflow": ("classes", entry("basis.mixture.variance", 1e151)),
+    "variances that are not symmetric": (
+        "classes", lambda header, arrays: arrays.update({"basis.mixture.variance": lopsided(arrays)}),
+    ),
+    "variances of more than they can be": ("numbers", both_ways(1.01)),
+    "variances of correlations that cannot be": ("classes", both_ways(-0.9, every=True)),
+    "classes that are no labels": (
+        "classes", lambda header, arrays: arrays.update({"fitted.classes_": np.array([0.25, 1.5])}),
+    ),
     "a C that overflows": ("classes", lambda header, arrays: header["parameters"].update(C=1e-300)),
     "a gamma that overflows": ("large", lambda header, arrays: header["parameters"].update(gamma=1e200)),
     "coefficients beyond float32": ("large", entry("basis.coef", 1e37)),

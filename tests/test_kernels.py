@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import Matern, RationalQuadratic
 from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
-from dsekl import kernels
+from dsekl import DSEKLClassifier, kernels
 from dsekl.kernels.elementary import FAST, decay
 from tests.oracles import (
     CASE,
@@ -193,8 +193,10 @@ def plain(s: float) -> float:
         (lambda: kernels.Polynomial(math.inf).profile(), ["degree=inf", "whole number"]),
         (lambda: kernels.Polynomial(math.nan).profile(), ["degree=nan", "whole number"]),
         (lambda: kernels.Polynomial(None).profile(), ["degree=None", "whole number"]),
-        (lambda: kernels.RationalQuadratic(0.0).profile(), ["shape=0.0", "greater than 0"]),
-        (lambda: kernels.RationalQuadratic(math.nan).profile(), ["shape=nan", "greater than 0"]),
+        (lambda: kernels.RationalQuadratic(0.0).profile(), ["shape=0.0", "from 1e-10"]),
+        (lambda: kernels.RationalQuadratic(1e-300).profile(), ["shape=1e-300", "from 1e-10"]),
+        (lambda: kernels.RationalQuadratic(1e300).profile(), ["shape=1e+300", "to 1e+10"]),
+        (lambda: kernels.RationalQuadratic(math.nan).profile(), ["shape=nan", "from 1e-10"]),
         (lambda: kernels.Radial(plain).profile(), ["function=", "plain", "numba.njit"]),
         (lambda: kernels.DotProduct(plain).profile(), ["function=", "plain", "numba.njit"]),
     ],
@@ -202,3 +204,11 @@ def plain(s: float) -> float:
 )
 def test_errors_name_the_parameter_the_value_and_what_would_be_right(wrong: Any, named: list[str]) -> None:
     assert_refused(wrong, named)
+
+
+@pytest.mark.parametrize("shape", [1e-10, 1e-3, 1e10])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_tail_of_any_shape_can_be_fitted(shape: float, dtype: str) -> None:
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    model = DSEKLClassifier(kernels.RationalQuadratic(shape), gamma=1.0, dtype=dtype, random_state=0)
+    assert np.isfinite(model.fit(X, X[:, 0] > 0).decision_function(1e10 * X)).all()

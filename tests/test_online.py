@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 import dsekl
 from dsekl import OnlineDSEKLAnomaly, OnlineDSEKLClassifier, OnlineDSEKLRegressor
 from dsekl.compiled import njit
+from dsekl.estimators.labels import decisions
 from dsekl.kernels import RBF, Polynomial
 from dsekl.losses import Hinge, Squared, SquaredHinge
 from dsekl.online import Learner, Settings, pairs, stream_file
@@ -22,6 +23,7 @@ from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
 from dsekl.online.large import BATCH, LargeLearner
 from dsekl.online.maintenance import WAYS
+from dsekl.online.odds import at_first, probabilities
 from dsekl.persistence import ModelFileError
 
 X = np.random.default_rng(0).standard_normal((1400, 4))
@@ -155,6 +157,14 @@ def test_every_loss_gives_probabilities(loss: str, n_classes: int) -> None:
     np.testing.assert_array_equal(found.argmax(axis=1), model.predict(rows[3000:]))
     log_loss, least = (-np.log(p[np.arange(1000), new]).mean() for p in (found, chances[3000:]))
     assert log_loss < least + 0.2 * (np.log(n_classes) - least)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_likeliest_class_is_the_one_predicted_however_near_f_is_to_0(n_classes: int) -> None:
+    f = 1e-100 * np.random.default_rng(0).standard_normal((50, 1 if n_classes == 2 else n_classes))
+    p = probabilities(at_first(Hinge()), f)
+    np.testing.assert_array_equal(p.argmax(axis=1), decisions(f))
+    np.testing.assert_allclose(p, 1 / n_classes)
 
 
 def test_large_budgets_give_probabilities_too() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsekl import persistence
 from dsekl.cli import stream_run
 from dsekl.data.streamed import StreamedRow
 from dsekl.online import stream_file
@@ -168,6 +169,15 @@ def test_labels_keep_their_digits_and_zeros(tmp_path: Path) -> None:
     lines = [{"a": 1, "y": 9007199254740993}, {"a": 2, "y": 9007199254740992}, {"a": 2, "y": float("nan")}]
     words = run("-", "-t", "y", "--task", "classification", given="\n".join(map(json.dumps, lines)), code=2)
     assert "target is missing" in words
+
+
+def test_a_file_that_has_learned_from_labels_names_them(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{k % 7},no\n" for k in range(20)))
+    run(tmp_path / "t.csv", "-t", "y", "--task", "classification", "-m", tmp_path / "m", "--json")
+    header, arrays = persistence.read(tmp_path / "m")
+    persistence.write(tmp_path / "m", {**header, "codes": []}, arrays)
+    with pytest.raises(persistence.ModelFileError, match="names no class"):
+        stream_file.read(tmp_path / "m")
 
 
 def test_a_stream_goes_on_with_its_own_settings_alone(table: Path, tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ from numba.core.extending import _Intrinsic
 from numba.core.types import WrapperAddressProtocol
 from numba.extending import typeof_impl
 
+if numba.config.DISABLE_JIT:
+    raise ImportError("dsekl is compiled by Numba, and NUMBA_DISABLE_JIT is set; unset it")
+
 NUMBER = {"float32": float32, "float64": float64}
 
 inlined = partial(numba.njit, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

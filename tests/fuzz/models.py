@@ -171,9 +171,11 @@ def refused(action: Any, path: Path) -> bool:
 
 
 def of_model(model: Any, rows: Any) -> Any:
-    """Return rows for a model: without its encoder one of numbers, and without medians one of rows without gaps."""
+    """Return rows for a model: under the names that it has, numbers without its encoder, no gaps without medians."""
     if isinstance(rows, np.ndarray) and "medians_" not in vars(model):
         return np.nan_to_num(rows)
+    if isinstance(rows, pd.DataFrame) and len(vars(model).get("feature_names_in_", ())) == rows.shape[1]:
+        return rows.set_axis(list(model.feature_names_in_), axis=1)
     if not isinstance(rows, pd.DataFrame) or "text" not in rows or "encoder_" in vars(model):
         return rows
     return np.zeros((len(rows), model.n_features_in_))

@@ -80,7 +80,7 @@ class Map:
             each = self._curve(f) + np.finfo(np.float64).tiny
             found = each / each.sum(axis=1, keepdims=True)
         found = np.clip(found, LEAST, 1.0)
-        return _with_decisions(found / found.sum(axis=1, keepdims=True), f)
+        return with_decisions(found / found.sum(axis=1, keepdims=True), f)
 
     def _both_classes(self, f: Floats) -> Floats:
         if self.method == "isotonic":
@@ -100,7 +100,7 @@ class Map:
         return np.asarray(np.where(f > 0, self.above, self.below) * f + self.offset)
 
 
-def _with_decisions(p: Floats, f: Floats) -> Floats:
+def with_decisions(p: Floats, f: Floats) -> Floats:
     """Return probabilities of which the largest is that of f's decision, also where rounding has made two the same."""
     decided = (f[:, 0] > 0).astype(np.intp) if f.shape[1] == 1 else f.argmax(axis=1)
     rows = np.flatnonzero(p.argmax(axis=1) != decided)

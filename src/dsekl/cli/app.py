@@ -114,7 +114,7 @@ def _run(step: Callable[[], None]) -> int:
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         print_error(_told(error))
         return WRONG
-    except (OSError, MemoryError, ArithmeticError) as error:
+    except (OSError, MemoryError, ArithmeticError, ImportError) as error:
         print_error(_told(error))
         return FAILED
     return 0

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,16 +22,16 @@ from .errors import DataFileError
 XZ_MEMORY = 2**27
 """Bytes that decompressing xz may take. A file says how large its dictionary is; that of xz -9 takes half of this."""
 
-XZ_BLOCK = 2**16
+BLOCK = 2**16
 """Compressed bytes that are read at a time, and decompressed bytes that are made at a time."""
 
 
-class _XzFile(io.RawIOBase):
-    """The content of an xz file, of one or more streams, whose dictionary is bounded."""
+class _Streams(io.RawIOBase):
+    """The content of a compressed file: of one or more streams and nothing else, each with a new decompressor."""
 
-    def __init__(self, path: Path) -> None:
-        self._raw = path.open("rb")
-        self._decompressor: lzma.LZMADecompressor | None = None
+    def __init__(self, path: Path, new: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor]) -> None:
+        self._raw, self._new = path.open("rb"), new
+        self._decompressor: lzma.LZMADecompressor | bz2.BZ2Decompressor | None = None
         self._waiting = b""
 
     def readable(self) -> bool:
@@ -47,7 +48,7 @@ class _XzFile(io.RawIOBase):
             assert self._decompressor is not None
             fed = self._waiting
             if not fed and self._decompressor.needs_input:
-                fed = self._raw.read(XZ_BLOCK)
+                fed = self._raw.read(BLOCK)
                 if not fed:
                     raise EOFError
             self._waiting = b""
@@ -61,20 +62,27 @@ class _XzFile(io.RawIOBase):
         """Begin the next stream, behind the zeros that may fill up the one before it; False at the end of the file."""
         start = self._waiting
         while not start.lstrip(b"\0"):
-            start = self._raw.read(XZ_BLOCK)
+            start = self._raw.read(BLOCK)
             if not start:
                 return False
         self._waiting = start.lstrip(b"\0")
-        self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+        self._decompressor = self._new()
         return True
 
 
 def _open_xz(path: Path, mode: str) -> IO[bytes]:
-    return io.BufferedReader(_XzFile(path), XZ_BLOCK)
+    """Open an xz file, whose dictionary is bounded."""
+    new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+    return io.BufferedReader(_Streams(path, new), BLOCK)
+
+
+def _open_bz2(path: Path, mode: str) -> IO[bytes]:
+    """Open a bz2 file; Python's own reader takes a damaged stream for the end of the file."""
+    return io.BufferedReader(_Streams(path, bz2.BZ2Decompressor), BLOCK)
 
 
 _OPENERS: dict[bytes, Callable[[Path, str], object]] = {
-    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": _open_xz,
+    b"\x1f\x8b": gzip.open, b"BZh": _open_bz2, b"\xfd7zXZ\x00": _open_xz,
 }  # fmt: skip
 ZIP = b"PK\x03\x04"
 """The first bytes of a zip archive."""

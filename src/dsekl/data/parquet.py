@@ -20,6 +20,9 @@ from .table import Chunk, check_columns, check_names, row_place, rows_within_bou
 if TYPE_CHECKING:
     import pyarrow
 
+BATCH_BYTES = 2**26
+"""Bytes that a batch of rows may take, by what the file says of its row groups before they were compressed."""
+
 LARGEST_EXACT = 2**53
 """Up to here float64 holds every integer."""
 
@@ -37,13 +40,18 @@ class ParquetTable:
             raise DataFileError(path, "Parquet needs pyarrow; run: pip install 'dsekl[parquet]'") from error
         with _words(path), reading(path):
             self._file = parquet.ParquetFile(path)
+            # A text that is repeated then takes its length once, as in the file.
+            self._file = parquet.ParquetFile(path, read_dictionary=_text_columns(self._file.schema_arrow))
             self.names = tuple(self._file.schema_arrow.names)
             n_rows = self._file.metadata.num_rows
             n_groups = self._file.metadata.num_row_groups
-            self.group_rows = [self._file.metadata.row_group(group).num_rows for group in range(n_groups)]
+            groups = [self._file.metadata.row_group(group) for group in range(n_groups)]
+            self.group_rows = [group.num_rows for group in groups]
+            widest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
         if not n_rows or not self.names:
             raise DataFileError(path, "is empty; give a file with a row for each example")
         self._groups, self._first_row = range(n_groups), 0
+        self._batch_rows = max(1, min(rows_within_bounds(len(self.names)), BATCH_BYTES // max(1, widest)))
         check_columns(path, len(self.names))
         check_names(path, self.names, "occurs more than once")
 
@@ -56,9 +64,7 @@ class ParquetTable:
     def chunks(self, as_text: frozenset[str] = frozenset()) -> Iterator[Chunk]:
         """Read all rows; the file's types decide, not ``as_text``."""
         # Without threads of pyarrow's own: it ends the process where there are none to be had.
-        batches = self._file.iter_batches(
-            batch_size=rows_within_bounds(len(self.names)), row_groups=list(self._groups), use_threads=False
-        )
+        batches = self._file.iter_batches(batch_size=self._batch_rows, row_groups=list(self._groups), use_threads=False)
         first_row = self._first_row
         while True:
             with _words(self.path), reading(self.path):
@@ -86,6 +92,10 @@ def _words(path: Path) -> Iterator[None]:
         raise DataFileError(path, f"is not a readable Parquet file ({quoted(words)})") from error
 
 
+def _text_columns(schema: pyarrow.Schema) -> list[str]:
+    return [field.name for field in schema if _is_text(field.type)]
+
+
 def _column(path: Path, columns: dict[str, pyarrow.Array], name: str) -> Column:
     """Return a column when it is used: an unsupported type is no error where the column is ignored."""
     with _words(path):
@@ -107,9 +117,14 @@ def _values(column: pyarrow.Array) -> Column | None:
     kind = column.type
     if types.is_dictionary(kind):
         column.validate(full=True)  # a place beyond the dictionary would be read from foreign memory
+        if _is_text(kind.value_type):
+            texts = column.dictionary.to_pylist()
+            return [
+                "" if place is None or texts[place] is None else texts[place] for place in column.indices.to_pylist()
+            ]
         column = column.dictionary_decode()
         kind = column.type
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if _is_text(kind):
         column.validate(full=True)
         return ["" if value is None else value for value in column.to_pylist()]
     if types.is_decimal(kind):
@@ -122,6 +137,12 @@ def _values(column: pyarrow.Array) -> Column | None:
         numbers = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
         return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
     return _times(column)
+
+
+def _is_text(kind: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _times(column: pyarrow.Array) -> Column | None:

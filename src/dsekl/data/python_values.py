@@ -19,7 +19,7 @@ Sort = Literal["text", "number", "date", "time", "duration"]
 EPOCH = datetime(1970, 1, 1)
 
 
-def is_absent(value: Any) -> bool:
+def is_absent(value: object) -> bool:
     """Tell whether a value is None, NaN, NaT or pandas' NA, which does not say whether it is itself."""
     if value is None:
         return True
@@ -31,7 +31,7 @@ def is_absent(value: Any) -> bool:
         return False
 
 
-def sort_of(value: Any) -> Sort | None:
+def sort_of(value: object) -> Sort | None:
     """Return what a value is; None for what is nothing that a column may hold."""
     if isinstance(value, str):
         return "text"
@@ -86,7 +86,7 @@ def as_texts(values: Sequence[Any]) -> list[str]:
     return [texts[value] for value in values]
 
 
-def as_written(value: Any) -> str:
+def as_written(value: object) -> str:
     """Return a value as a text: integers without a decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -20,7 +20,7 @@ from dsekl.runs.role import Role
 
 from . import inputs
 from .kernel_estimator import KernelEstimator
-from .labels import DecisionMixin, require_two_classes, wrong
+from .labels import Classifier, DecisionMixin, require_two_classes, wrong
 from .late import Calibrating, Late
 from .parameters import Parameter, table, with_parameters
 from .targets import given_labels
@@ -43,7 +43,7 @@ OBJECTIVE = Parameter("decisions", Role.TERMS, [StrOptions({"decisions", "probab
 
 
 @with_parameters(table(loss="auto", class_weight=CLASS_WEIGHT, objective=OBJECTIVE))
-class DSEKLClassifier(ClassifierMixin, DecisionMixin, KernelEstimator):
+class DSEKLClassifier(Classifier, DecisionMixin, KernelEstimator):
     """An exact kernel classifier: no landmarks, learned feature weights, no tuning needed.
 
     ``f(x) = sum_j k(x, x_j) dual_coef_j + intercept_ + <trend_, x>`` over all training points x_j; the class is the

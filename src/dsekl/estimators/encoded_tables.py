@@ -130,7 +130,10 @@ def attach_dict(estimator: BaseEstimator, saved: object) -> None:
     encoder = TableEncoder.from_dict(entries["encoder"])
     if {*encoder.names, *encoder.left_out} != set(names):
         raise ValueError("columns.names are not those of the encoder")
-    _attach_fitted(estimator, encoder, names if saved_value.flag(entries["named"], "columns.named") else None)
+    named = saved_value.flag(entries["named"], "columns.named")
+    if not named and names != by_place(len(names)):
+        raise ValueError("columns.names are names, and columns.named says that there are none")
+    _attach_fitted(estimator, encoder, names if named else None)
 
 
 def is_recipe(table: dict[str, Any] | None) -> bool:

@@ -195,6 +195,8 @@ def _build(header: dict[str, Any], arrays: Arrays, kernel: KernelLike | None) ->
     if names is not None:
         if n_features is not None and len(names) != n_features:
             raise ValueError(f"{len(names)} feature_names do not fit {n_features} features")
+        if len(set(names)) < len(names):
+            raise ValueError("feature_names has one twice")
         fitted["feature_names_in_"] = np.array(names, dtype=object)
     columns = header.get("columns")
     for name in (CALIBRATION, INTERVALS):

@@ -95,8 +95,10 @@ def checked_labels(classes: Any, n_outputs: int) -> NDArray[Any]:
         raise ValueError("classes_ is no list of labels")
     if len(classes) < 2 or n_outputs != (1 if len(classes) == 2 else len(classes)):
         raise ValueError(f"{n_outputs} outputs do not fit {len(classes)} classes")
-    if (classes.dtype.kind == "f" and not np.isfinite(classes).all()) or not (classes[1:] > classes[:-1]).all():
-        raise ValueError("classes_ is not ascending")
+    if (classes.dtype.kind == "f" and not (np.isfinite(classes) & (classes == np.rint(classes))).all()) or not (
+        classes[1:] > classes[:-1]
+    ).all():
+        raise ValueError("classes_ is not ascending, or holds numbers that are no labels")
     return classes
 
 

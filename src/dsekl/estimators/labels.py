@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from .targets import whole_numbers
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +36,14 @@ class HasClasses(Protocol):
     classes_: NDArray[Any]
 
     def _evaluate(self, X: Any) -> Floats: ...
+
+
+class Classifier(ClassifierMixin):
+    """scikit-learn's classifier, which reads labels where it scores as ``fit`` reads them."""
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on some rows."""
+        return float(super().score(X, whole_numbers(y), sample_weight))
 
 
 class DecisionMixin:

@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 
 from dsekl.online.odds import probabilities
 
 from . import inputs
 from .classifier import DSEKLClassifier, targets_of
-from .labels import DecisionMixin, require_two_classes
+from .labels import Classifier, DecisionMixin, require_two_classes
 from .online import Floats, parameters
 from .online_supervised import OnlineSupervised
 from .parameters import with_parameters
@@ -20,7 +20,7 @@ from .targets import given_labels
 
 
 @with_parameters(parameters())
-class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
+class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
     """A kernel classifier that learns one row at a time, keeps a bounded number of points, and forgets.
 
     A row that violates its condition enters with the exact dual step of its loss, and ``n_cols`` random points of the
@@ -127,12 +127,16 @@ class OnlineDSEKLClassifier(ClassifierMixin, DecisionMixin, OnlineSupervised):
         self._begin(1 if len(found) == 2 else len(found))
 
     def _targets_and_codes(self, values: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
-        codes = np.searchsorted(self.classes_, values).clip(max=len(self.classes_) - 1)
-        strange = self.classes_[codes] != values
+        classes = self.classes_
+        if {classes.dtype.kind, values.dtype.kind} == {"i", "u"}:  # which NumPy would compare as floats
+            classes, values = classes.astype(object), values.astype(object)
+        codes = np.searchsorted(classes, values).clip(max=len(classes) - 1)
+        strange = classes[codes] != values
         if strange.any():
+            stranger = values[strange].tolist()[0]
             raise ValueError(
-                f"y holds {values[strange][0]!r}, which is none of the classes {self.classes_.tolist()} of the first "
-                "call to partial_fit; nothing was learned from this batch. Give all classes in the first call."
+                f"y holds {stranger!r}, which is none of the classes {self.classes_.tolist()} of the first call to "
+                "partial_fit; nothing was learned from this batch. Give all classes in the first call."
             )
         return targets_of(codes, len(self.classes_)), codes.astype(np.int64)
 

@@ -15,6 +15,9 @@ from dsekl.data.frames import ArrayFrame, FrameTable, is_frame
 
 OF_X = "give numbers of 64 bits, or texts in a frame, or in an array that categorical_features names the columns of"
 
+NO_NUMBERS = ("could not convert", "setting an array element with a sequence", "at least one array or dtype")
+"""Words of NumPy and scikit-learn for what is no number, a list of lists of different lengths, and no column."""
+
 MOST_CELLS = 2**24
 """Entries in which a number is looked for."""
 
@@ -84,7 +87,7 @@ def named(name: str, advice: str = "give numbers of 64 bits") -> Iterator[None]:
     try:
         yield
     except (TypeError, OverflowError, ValueError) as error:
-        if type(error) is ValueError and "could not convert" not in str(error):
+        if type(error) is ValueError and not any(words in str(error) for words in NO_NUMBERS):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name} cannot be read as numbers ({error}); {advice}") from error

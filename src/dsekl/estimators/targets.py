@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
 
+from dsekl.data.frames import column_names, is_frame
 from dsekl.data.python_values import is_absent
 
 from .places import named, refuse_times
@@ -17,6 +18,7 @@ from .places import named, refuse_times
 
 def given_labels(y: ArrayLike) -> NDArray[Any]:
     """Return y as one label per row."""
+    y = whole_numbers(y)
     if isinstance(y, list | tuple):
         _refuse_mixed(y)
     elif np.asarray(y).dtype == object:
@@ -26,6 +28,24 @@ def given_labels(y: ArrayLike) -> NDArray[Any]:
     assert_all_finite(found, input_name="y")
     check_classification_targets(found)
     return np.asarray(found)
+
+
+def whole_numbers(y: ArrayLike) -> ArrayLike:
+    """Return integers and truth values of a nullable type as NumPy's; scikit-learn would make floats of them.
+
+    Other targets come back as they are, and the one column of a frame as a column.
+    """
+    if isinstance(y, np.ndarray | list | tuple):
+        return y
+    given: Any = y
+    if is_frame(given) and len(columns := column_names(given)) == 1:
+        return np.asarray(whole_numbers(given[columns[0]])).reshape(-1, 1)
+    if getattr(getattr(given, "dtype", None), "kind", "") not in ("i", "u", "b"):
+        return y
+    values = np.asarray(y)
+    if values.dtype != object or any(map(is_absent, values)):
+        return values
+    return np.array(values.tolist())
 
 
 def _refuse_missing(y: NDArray[Any]) -> None:

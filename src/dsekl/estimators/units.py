@@ -77,6 +77,8 @@ def unit_of(targets: Floats, weights: Floats, loss: Loss, named: bool, exact: bo
             f"y holds numbers as large as {np.abs(targets).max():.3g}, too large for this solver's steps; divide y by "
             "a constant, or set solver='dual'"
         )
+    if not np.isfinite(widest):
+        raise ValueError(f"y spreads further than a number, up to {np.abs(targets).max():.3g}; divide y by a constant")
     if not exact:
         return Unit(np.ones(len(size))), loss.in_unit(1.0 / widest) if named else loss
     size = size if loss.degree == 2 and loss.shape == 0 else np.full(len(size), widest)
@@ -99,7 +101,7 @@ def _spread(y: Floats, weights: Floats) -> float:
     share = np.cumsum(weights)
     low, median, high = y[np.searchsorted(share, np.array([0.25, 0.5, 0.75]) * share[-1] * (1 - ROUNDING))]
     if high > low:
-        return float(high / NORMAL_RANGE - low / NORMAL_RANGE)
+        return float(high) / NORMAL_RANGE - float(low) / NORMAL_RANGE
     deviation = np.abs(y - median)
     largest = float(deviation.max())
     return largest * float(np.average(deviation / largest, weights=weights)) if largest > 0 else 1.0

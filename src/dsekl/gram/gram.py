@@ -23,7 +23,11 @@ Floats = NDArray[np.float64]
 Values = dict[str, Any]
 """Arrays and plain values, as a file can hold them."""
 
+LARGEST = 1e150
+"""Kernel values up to this have squares, and sums of them."""
+
 __all__ = [
+    "LARGEST",
     "Array",
     "Columns",
     "Floats",
@@ -34,7 +38,9 @@ __all__ = [
     "count",
     "require",
     "require_array",
+    "require_squares",
     "row_blocks",
+    "without_square",
 ]
 
 
@@ -153,6 +159,22 @@ def row_blocks(columns: Columns, rows: NDArray[np.intp], size: int) -> Iterator[
     for start in range(0, len(rows), size):
         part = slice(start, min(len(rows), start + size))
         yield part, columns.block(rows[part])
+
+
+def require_squares(values: Array) -> float:
+    """Return the largest of some kernel values; ValueError for those that have no squares in float64."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if not largest <= LARGEST:
+        raise without_square(largest)
+    return largest
+
+
+def without_square(value: float) -> ValueError:
+    """Return the error for a kernel value that has no square."""
+    return ValueError(
+        f"kernel values are not finite, or too large for squares, with {value:.3g} as the largest; scale the columns "
+        "of X, or lower gamma"
+    )
 
 
 def require_array(value: Any, what: str, dtype: str, ndim: int = 1) -> None:

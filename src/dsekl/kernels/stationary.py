@@ -74,6 +74,9 @@ def _rational_quadratic(tile: Any, params: Any) -> None:
         flat[i] = np.exp(-shape * np.log1p(flat[i] / shape))
 
 
+SHAPES = 1e-10, 1e10
+"""Shapes of the rational quadratic kernel: distances over them have numbers in float32."""
+
 _MATERN = {0.5: _matern12, 1.5: _matern32, 2.5: _matern52}
 
 
@@ -165,9 +168,10 @@ class RationalQuadratic(VectorKernel, BaseEstimator):
     positive_semidefinite: ClassVar = True
 
     def profile(self) -> Any:
-        if not 0 < self.shape < np.inf:
+        least, most = SHAPES
+        if not least <= self.shape <= most:
             raise ValueError(
-                f"shape={self.shape!r} of the RationalQuadratic kernel must be greater than 0 and finite, e.g. 1.0"
+                f"shape={self.shape!r} of the RationalQuadratic kernel must be from {least:g} to {most:g}, e.g. 1.0"
             )
         return _rational_quadratic
 
@@ -175,4 +179,5 @@ class RationalQuadratic(VectorKernel, BaseEstimator):
         return np.array([self.shape], dtype=np.float64)
 
     def reach(self, kernel_tol: float) -> float:
-        return float(self.shape * (kernel_tol ** (-1.0 / self.shape) - 1.0))
+        with np.errstate(all="ignore"):  # a tail may be so heavy that it reaches everywhere
+            return float(self.shape * (np.float64(kernel_tol) ** (-1.0 / np.float64(self.shape)) - 1.0))

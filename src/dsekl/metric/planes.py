@@ -18,6 +18,7 @@ from scipy import sparse
 
 from dsekl.gram import Gram
 from dsekl.gram.affine import AffineGram, Plane
+from dsekl.gram.gram import require_squares
 from dsekl.gram.sparse import SparseGram
 from dsekl.rows import CsrRows, DenseRows, ReshapedRows, Reshaping, Rows
 
@@ -46,7 +47,9 @@ def with_plane(gram: Gram, rows: Rows, beside: Beside, reshaping: Reshaping | No
     if beside == NOTHING:
         return gram
     some, full = _evenly_spaced(gram.n_rows), not isinstance(gram, SparseGram)
-    size = _root_mean_square(gram.block(some, some), gram.n_rows)
+    block = gram.block(some, some)
+    require_squares(block)
+    size = _root_mean_square(block, gram.n_rows)
     return AffineGram(gram, plane_of(rows, beside, size, reshaping, full))
 
 

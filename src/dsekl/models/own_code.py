@@ -43,7 +43,7 @@ def _of_given(thing: Any) -> Iterator[str]:
         yield from _of_given(thing.func)
         for part in (*thing.args, *(part for pair in sorted(thing.keywords.items()) for part in pair)):
             yield from _of_given(part)
-    elif is_plain(thing) or not hasattr(thing, "__dict__"):
+    elif is_plain(thing) or (settings := _settings(thing)) is None:
         yield from _of_value(thing, "", ())
     else:
         kind = type(thing)
@@ -51,7 +51,7 @@ def _of_given(thing: Any) -> Iterator[str]:
             for name in sorted(part):
                 if callable(part[name]) or not name.startswith("__"):  # Python itself adds others
                     yield from _of_value(part[name], kind.__module__, ())
-        for name, value in sorted(vars(thing).items()):
+        for name, value in sorted(settings.items()):
             if not name.startswith("_"):
                 yield name
                 yield from _of_given(value) if callable(value) else _of_value(value, kind.__module__, ())
@@ -79,7 +79,22 @@ def _of_value(thing: Any, module: str, above: tuple[int, ...]) -> Iterator[str]:
     elif is_plain(thing) and not isinstance(thing, dict | set):
         yield digest([thing])
     else:
-        yield str(getattr(thing, "__qualname__", ""))
+        yield _name(thing)
+
+
+def _settings(thing: object) -> dict[str, Any] | None:
+    """Return the attributes of an object; None where it can have none of its own."""
+    try:
+        return vars(thing)
+    except TypeError:
+        return None
+
+
+def _name(thing: Any) -> str:
+    try:
+        return str(thing.__qualname__)
+    except AttributeError:
+        return ""
 
 
 def _function(thing: Any) -> Any:

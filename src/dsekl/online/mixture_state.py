@@ -17,6 +17,10 @@ MOST_VARIANCE = 1e100
 """A step multiplies variances twice; those of columns in units of their spread begin at 1000 and fall."""
 
 
+ROUNDING = 1e-3
+"""Of the correlations in a matrix of variances, after however many rows."""
+
+
 @dataclass
 class SavedMixture:
     """Every array of a mixture, beside what its settings tell."""
@@ -53,6 +57,8 @@ def mixture_of(saved: SavedMixture | None, new: Mixture | None) -> Mixture | Non
         np.abs(part).max(initial=0.0) > MOST_VARIANCE for part in (saved.variance, saved.curvature)
     ):
         raise ValueError("the simple models' numbers are too large to be computed with")
+    if not all(map(_can_be_variances, (saved.variance, saved.curvature))):
+        raise ValueError("the simple models' variances are no variances: not symmetric, or not positive semi-definite")
     if len(new.table):
         check_odds(saved.odds)
     elif saved.odds[LOG_SLOPE].any():
@@ -67,3 +73,14 @@ def mixture_of(saved: SavedMixture | None, new: Mixture | None) -> Mixture | Non
         raise ValueError("the simple models' weights or counts are not positive")
     arrays: dict[str, Any] = {name: np.array(value, order="C") for name, value in vars(saved).items()}
     return new._replace(**arrays)
+
+
+def _can_be_variances(matrices: Floats) -> bool:
+    """Tell whether matrices with positive diagonals are symmetric and positive semi-definite, but for rounding."""
+    size = np.sqrt(np.diagonal(matrices, axis1=-2, axis2=-1))
+    correlations = matrices / size[..., :, None] / size[..., None, :]
+    if (np.abs(correlations) > 1.0 + ROUNDING).any():
+        return False
+    skew = np.abs(correlations - np.swapaxes(correlations, -1, -2)).max(initial=0.0)
+    lowest = np.linalg.eigvalsh(correlations).min(initial=0.0)
+    return bool(skew <= ROUNDING and lowest >= -ROUNDING)

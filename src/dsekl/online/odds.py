@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
+from dsekl.calibration.increasing_maps import with_decisions
 from dsekl.compiled import njit
 from dsekl.losses import Logistic, Loss
 
@@ -56,14 +57,14 @@ def check_odds(odds: Floats) -> None:
 
 
 def probabilities(odds: Floats, f: Floats) -> Floats:
-    """Return the probability of each class, (n, n_classes), for f (n, n_outputs); none is 0."""
+    """Return the probability of each class, (n, n_classes), for f (n, n_outputs): none is 0, f decides the largest."""
     slopes, tiny = np.exp(odds[LOG_SLOPE]), np.finfo(np.float64).tiny
     if f.shape[1] == 1:
         margin = np.where(f[:, 0] > 0, slopes[1], slopes[0]) * f[:, 0]
         found = np.column_stack([expit(-margin), expit(margin)])
     else:
         found = softmax(slopes[0] * f, axis=1)
-    return np.asarray(np.maximum(found, tiny))
+    return with_decisions(np.maximum(found, tiny), f)
 
 
 @part()

@@ -79,6 +79,8 @@ def read(path: Location) -> tuple[DictMachine, dict[str, Any], dict[str, Any]]:
         machine.codes = {label: code for code, label in enumerate(codes)}
         outputs = checked(Count, header["outputs"], {}, "outputs")
         if header["basis"] is not None:
+            if values["classes"] and not codes:
+                raise ValueError("it has learned from labels, and names no class")
             if outputs != (len(codes) if len(codes) > 2 else 1):
                 raise ValueError(f"{outputs} outputs do not fit {len(codes)} classes")
             basis = decoded(header["basis"], arrays, {})

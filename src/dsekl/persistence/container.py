@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,28 @@ TYPES = {
 
 Array = NDArray[Any]
 Location = str | os.PathLike[str]
+
+
+class Part(Protocol):
+    """An array of a file, of which nothing is read until it is asked for."""
+
+    def get_shape(self) -> list[int]: ...
+
+    def get_dtype(self) -> str: ...
+
+    def __getitem__(self, rows: slice) -> Array: ...
+
+
+class Tensors(Protocol):
+    """An open file, as the safetensors library gives it."""
+
+    def metadata(self) -> dict[str, str] | None: ...
+
+    def keys(self) -> list[str]: ...
+
+    def get_slice(self, name: str) -> Part: ...
+
+    def get_tensor(self, name: str) -> Array: ...
 
 
 class ModelFileError(ValueError):
@@ -98,7 +120,7 @@ def read_header(path: Location) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(path: Location) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _opened(path: Location) -> Iterator[tuple[Tensors, dict[str, Any]]]:
     """Open a file whose header and sizes are right; what is wrong with it ends in ``ModelFileError``."""
     with open(path, "rb") as file:  # a file that cannot be opened at all is the system's error
         if len(file.read(9)) < 9:
@@ -140,7 +162,7 @@ def _with_fix(reason: str, fix: str) -> str:
     return f"{reason}; {fix}" if fix else reason
 
 
-def _header(path: Location, file: Any) -> dict[str, Any]:
+def _header(path: Location, file: Tensors) -> dict[str, Any]:
     metadata = file.metadata() or {}
     if "dsekl" not in metadata:
         raise ModelFileError(path, "a safetensors file, but not of dsekl")
@@ -207,7 +229,7 @@ def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _array(file: Any, name: str) -> tuple[Array, str]:
+def _array(file: Tensors, name: str) -> tuple[Array, str]:
     """Return an array of the file and its digest; of a large one, a part is hashed while the next one is read."""
     held = file.get_slice(name)
     shape, dtype = held.get_shape(), np.dtype(TYPES[held.get_dtype()])

@@ -33,7 +33,7 @@ NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 def encode(value: Any, name: str, arrays: Arrays, classes: Classes) -> Any:
     """Return ``value`` as JSON; its arrays go to ``arrays``, under names that start with ``name``."""
 
-    def inner(part: Any, suffix: Any) -> Any:
+    def inner(part: object, suffix: object) -> Any:
         return encode(part, f"{name}.{suffix}", arrays, classes)
 
     if isinstance(value, np.generic):
@@ -65,7 +65,7 @@ def encode(value: Any, name: str, arrays: Arrays, classes: Classes) -> Any:
     )
 
 
-def decode(node: Any, arrays: Arrays, classes: Classes) -> Any:
+def decode(node: object, arrays: Arrays, classes: Classes) -> Any:
     """Return the value that ``encode`` made ``node`` from; ValueError, KeyError or TypeError if it never did."""
     if isinstance(node, list):
         return [decode(part, arrays, classes) for part in node]

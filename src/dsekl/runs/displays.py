@@ -74,5 +74,8 @@ def on_terminal() -> bool:
 def in_notebook() -> bool:
     """Tell whether a notebook's kernel runs this: IPython with a kernel, and no terminal."""
     ipython: Any = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return hasattr(shell, "kernel")
+    shell: Any = ipython.get_ipython() if ipython is not None else None
+    try:
+        return shell.kernel is not None
+    except AttributeError:  # no IPython, or one on a terminal
+        return False

@@ -25,7 +25,7 @@ def to_values(thing: Any) -> dict[str, Any]:
     return {field.name: _value(vars(thing)[field.name]) for field in fields(thing) if _is_saved(field)}
 
 
-def from_values(kind: type[Thing], values: Any, sizes: Mapping[str, int], name: str) -> Thing:
+def from_values(kind: type[Thing], values: object, sizes: Mapping[str, int], name: str) -> Thing:
     """Return the dataclass that ``to_values`` described; ValueError names the field that cannot be one of its own."""
     saved = [field for field in fields(kind) if _is_saved(field)]  # type: ignore[arg-type]
     wanted = {field.name for field in saved}
@@ -45,7 +45,7 @@ def _is_saved(field: Field[Any]) -> bool:
     return bool(field.metadata.get("saved", True))
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return to_values(value)
     if isinstance(value, np.random.Generator):

@@ -133,5 +133,5 @@ def _clock(seconds: float) -> str:
     return f"{minutes}:{rest:02d}"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -42,6 +42,9 @@ SCHEDULES: dict[str, Callable[[int], float]] = {
     "constant": lambda t: 1.0,
 }
 
+LARGE_VALUES = 1e15
+"""Kernel values beyond which they are to blame where steps diverge: their fourth powers may have no number."""
+
 STEPS = ("preconditioned", "paper")
 
 
@@ -197,12 +200,14 @@ class DoublyStochastic(BaseEstimator):
 
     def _divergence(self, problem: Problem, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> str:
         K = problem.gram.columns(cols).block(rows)
-        if not np.isfinite(K).all():
+        if not np.abs(K).max(initial=0.0) <= LARGE_VALUES:
             return (
-                f"kernel values are not finite; scale the columns of X, or lower gamma (step_size={self.step_size!r})"
+                f"kernel values are not finite, or too large for such steps; scale the columns of X, or lower gamma "
+                f"(step_size={self.step_size!r})"
             )
         smaller = safe_step(problem, rows, cols) if self.steps == "paper" else preconditioner.FIRST_STEP
+        advice = "solver='dual'" if self.step_size == "auto" else f"step_size={smaller:.1g}, or 'auto'"
         return (
             f"the steps diverge: step_size={self.step_size!r} of {type(self).__name__} is too large for "
-            f"{sizes(problem)}; try step_size={smaller:.1g}, or 'auto'"
+            f"{sizes(problem)}; try {advice}"
         )

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl.gram import times, transposed_times
+from dsekl.gram.gram import require_squares
 
 from .block_gradient import steepness
 from .solver import Problem
@@ -61,8 +62,7 @@ def direction(problem: Problem, K: NDArray[Any], rows: NDArray[np.intp], gradien
     ``n_blocks`` is how many blocks of centres step at once: each then takes its share.
     """
     curvature = steepness(problem) * problem.weights[rows, None]
-    largest = float(np.abs(K).max(initial=0.0))
-    damping = DAMPING * float(curvature.mean()) * largest**2 + 2.0 * problem.penalty / problem.n_rows
+    damping = DAMPING * float(curvature.mean()) * require_squares(K) ** 2 + 2.0 * problem.penalty / problem.n_rows
 
     def system(vectors: Floats) -> Floats:
         bent = transposed_times(K, curvature * times(K, vectors)) * (n_blocks / len(rows))

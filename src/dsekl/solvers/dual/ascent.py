@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from dsekl.gram.gram import LARGEST, without_square
+
 from ..solver import Problem, Verdict, require
 from ..state import Floats
 from . import conjugate
@@ -115,6 +117,8 @@ class DualAscent(BaseEstimator):
         rank = rng.permutation(problem.n_rows)
         size = self.first_size(problem.n_rows)
         nothing, diagonal = np.zeros(shape), problem.gram.diagonal()
+        if not diagonal.max() <= LARGEST:  # where there is an optimum, no value between two rows is larger
+            raise without_square(float(diagonal.max()))
         first = violations(problem.targets, problem.C * problem.weights, nothing, nothing, diagonal, problem.loss)
         return DualState(
             np.zeros(shape),

@@ -30,19 +30,20 @@ def require_definite(problem: Problem, diagonal: Floats, rank: np.ndarray[tuple[
     kernel = problem.gram.kernel
     if known_definite(kernel):
         return 0
-    if (diagonal < 0).any():
-        raise indefinite(kernel, f"k(x, x) = {diagonal.min():.3g} of a row")
     rows = np.sort(np.flatnonzero(rank < LOOKED_AT))
     K = problem.gram.block(rows, rows).astype(np.float64)
     largest = float(np.abs(K).max(initial=0.0))
-    if not diagonal.any() and largest > 0:
+    nothing = ROUNDING * largest
+    if diagonal.min() < -nothing:
+        raise indefinite(kernel, f"k(x, x) = {diagonal.min():.3g} of a row")
+    if largest > 0 and diagonal.max() <= nothing:
         raise indefinite(
             kernel,
             f"k(x, x) = 0 of all rows, with values of up to {largest:.3g} between them, as distances have. For a "
             "matrix D of distances give np.exp(-gamma * D**2)",
         )
     skew = float(np.abs(K - K.T).max(initial=0.0))
-    if skew > ROUNDING * largest:
+    if skew > nothing:
         raise ValueError(
             f"kernel={name_of(kernel)} is not symmetric: k(x, z) and k(z, x) differ by {skew:.3g}. Make it symmetric, "
             "e.g. by (K + K.T) / 2."

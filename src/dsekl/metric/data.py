@@ -25,6 +25,10 @@ FAR_TARGETS = 0.005
 """Share of the targets on either side that the descent takes for as far out as the next one."""
 
 
+SURE = 0.01
+"""Log loss below which a row counts as sure: where classes are apart, ever larger C would make it ever smaller."""
+
+
 @dataclass(frozen=True)
 class Data:
     """Rows, targets and weights; ``classes`` are codes of the rows' classes, None for regression.
@@ -61,7 +65,7 @@ class Data:
         does, and mean the same for all machines.
         """
         y, weights = self.targets[held_out], self.weights[held_out]
-        losses = loss.value(y, f).mean(axis=1) if self.classes is None else log_losses(y, f, weights)
+        losses = loss.value(y, f).mean(axis=1) if self.classes is None else np.maximum(log_losses(y, f, weights), SURE)
         return np.stack([self.errors(y, f), losses, weights])
 
     def tied(self, values: Floats) -> Floats:

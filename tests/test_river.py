@@ -11,8 +11,7 @@ import pytest
 
 river = pytest.importorskip("river", reason="river is not installed: pip install 'dsekl[river]'")
 
-import river.metrics  # noqa: E402
-from river import checks  # noqa: E402
+from river import checks, metrics  # noqa: E402
 
 from dsekl.river import KernelAnomalyDetector, KernelClassifier, KernelRegressor  # noqa: E402
 
@@ -95,7 +94,7 @@ def test_a_missing_number_is_as_usual_and_a_new_one_is_taken_in() -> None:
 
 
 def test_outliers_that_are_alike_stay_outliers() -> None:
-    rng, detector, scores = np.random.default_rng(0), KernelAnomalyDetector(seed=1, budget=50), river.metrics.ROCAUC()
+    rng, detector, scores = np.random.default_rng(0), KernelAnomalyDetector(seed=1, budget=50), metrics.ROCAUC()
     for place, (a, b) in enumerate(rng.standard_normal((1500, 2)).tolist()):
         strange = place > 100 and rng.random() < 0.05
         x = {"a": a + 6.0 * strange, "b": b}

@@ -18,7 +18,7 @@ from dsekl.compiled import njit
 from dsekl.estimators.labels import decisions
 from dsekl.kernels import RBF, Polynomial
 from dsekl.losses import Hinge, Squared, SquaredHinge
-from dsekl.online import Learner, Settings, pairs, stream_file
+from dsekl.online import Learner, Settings, dual_steps, pairs, stream_file
 from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
 from dsekl.online.large import BATCH, LargeLearner
@@ -425,3 +425,12 @@ def test_the_automatic_loss_is_that_of_the_classes_so_far(tmp_path: Path) -> Non
         for row in rows[:20]:
             one.learn(row, "0")
     np.testing.assert_array_equal(machine.evaluate(rows), again.evaluate(rows))
+
+
+def test_masses_stay_bounded() -> None:
+    learner = Learner.start(Settings(RBF(), Hinge(), gamma=1.0, budget=5, half_life=None), 2, 1, 0)
+    rows = np.random.default_rng(1).standard_normal((10_000, 2))
+    y = np.where(rows[:, :1] > 0, 1.0, -1.0)
+    learner.learn(rows, y, np.ones(10_000), (y[:, 0] > 0).astype(np.int64))
+    most = dual_steps.MASS_HALF_LIFE * 5 / np.log(2.0)
+    assert learner.buffer.parts.mass[0, :5].sum() < 1.01 * most

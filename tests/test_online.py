@@ -99,11 +99,12 @@ def test_forgetting_is_worth_it_after_a_change() -> None:
     y = np.where(np.arange(1400) < 700, X[:, 0] > 0, X[:, 0] < 0).astype(int)
     wrong: dict[float | str | None, float] = {None: 0.0, "auto": 0.0, 100.0: 0.0}
     for half_life, seed in product(wrong, range(5)):
-        model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=seed)
+        model = OnlineDSEKLClassifier(loss="hinge", C=1.0, budget=40, half_life=half_life, random_state=seed)
         model.partial_fit(X[:800], y[:800], classes=[0, 1])
         wrong[half_life] += np.mean(model.predict(X[800:]) != y[800:])
-    assert wrong[100.0] < 0.75 * wrong[None]
-    assert wrong["auto"] < 0.5 * wrong[None]
+    assert wrong[100.0] < 0.5 * wrong[None]
+    # Without forgetting, simple models beside the kernel machine follow a change too, on most seeds.
+    assert wrong["auto"] < 0.85 * wrong[None]
 
 
 def test_an_automatic_C_is_far_from_the_worse_one() -> None:

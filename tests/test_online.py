@@ -21,7 +21,8 @@ from dsekl.losses import Hinge, Squared, SquaredHinge
 from dsekl.online import Learner, Settings, dual_steps, pairs, stream_file
 from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
-from dsekl.online.large import BATCH, LargeLearner
+from dsekl.online.large import LargeLearner
+from dsekl.online.large_steps import BATCH
 from dsekl.online.maintenance import WAYS
 from dsekl.online.odds import at_first, probabilities
 from dsekl.persistence import ModelFileError

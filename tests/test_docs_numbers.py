@@ -181,7 +181,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/solvers", rf"boxes leave under {N} of the pairs", shared_memory.MOST_PAIRS_LEFT),
     ("guide/streams", rf"changed: after {N} of them", relearning.LEARNED_AT[0]),
     ("guide/streams", rf"so on, up to {N}, then", relearning.LEARNED_AT[-1]),
-    ("design/online", rf"counts half after {N} rows for each point", dual_steps.MASS_HALF_LIFE),
+    ("design/online", rf"row counts half after {N} rows, in masses", dual_steps.MASS_HALF_LIFE),
     ("guide/streams", rf"with more than {N} columns", mixture.MOST_COLUMNS),
     ("guide/streams", rf"budgets above {N} have", stream_settings.MOST_BUDGET),
     ("design/metric-and-search", rf"{N} steps of 512 rows", descent.N_STEPS),

@@ -44,8 +44,8 @@ RECENT = 0.99
 LEAST_TRUST = 0.1
 """Weight of a machine, over that of the best, from which on it has a say in which rows enter."""
 
-MASS_HALF_LIFE = 100.0
-"""Rows, for each point of the budget, after which a row counts half in the mass of its point."""
+MASS_HALF_LIFE = 50_000
+"""Rows after which a row counts half in the mass of its point."""
 
 SMALLEST_FACTOR = 1e-6
 """Of forgetting; then it is multiplied out."""
@@ -206,7 +206,7 @@ def age(b: Any, n: int, keep: Any, sums: Any) -> None:
 @part()
 def lighten(b: Any, n: int) -> None:
     """Let masses count less with each row: without a bound, C would mean something else the longer a stream is."""
-    mass, keep = split(b)[4], 0.5 ** (1.0 / (MASS_HALF_LIFE * (b.kernel.shape[0] - 1)))
+    mass, keep = split(b)[4], 0.5 ** (1.0 / MASS_HALF_LIFE)
     for m in range(mass.shape[0]):
         for j in range(n):
             mass[m, j] *= keep

@@ -48,7 +48,7 @@ from dsekl.metric import (
     data as metric_data,
 )
 from dsekl.models import compaction, examples, fitting, machine, model, storage
-from dsekl.online import mixture, relearning, stream_settings
+from dsekl.online import dual_steps, mixture, relearning, stream_settings
 from dsekl.parts import ascent_in_parts, cuts, gap_of_parts
 from dsekl.parts.build import MOST_COPIES
 from dsekl.persistence import container
@@ -181,6 +181,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("design/solvers", rf"boxes leave under {N} of the pairs", shared_memory.MOST_PAIRS_LEFT),
     ("guide/streams", rf"changed: after {N} of them", relearning.LEARNED_AT[0]),
     ("guide/streams", rf"so on, up to {N}, then", relearning.LEARNED_AT[-1]),
+    ("design/online", rf"row counts half after {N} rows, in masses", dual_steps.MASS_HALF_LIFE),
     ("guide/streams", rf"with more than {N} columns", mixture.MOST_COLUMNS),
     ("guide/streams", rf"budgets above {N} have", stream_settings.MOST_BUDGET),
     ("design/metric-and-search", rf"{N} steps of 512 rows", descent.N_STEPS),

@@ -18,10 +18,11 @@ from dsekl.compiled import njit
 from dsekl.estimators.labels import decisions
 from dsekl.kernels import RBF, Polynomial
 from dsekl.losses import Hinge, Squared, SquaredHinge
-from dsekl.online import Learner, Settings, pairs, stream_file
+from dsekl.online import Learner, Settings, dual_steps, pairs, stream_file
 from dsekl.online.buffer import FACTOR, LABEL
 from dsekl.online.dicts import DictMachine
-from dsekl.online.large import BATCH, LargeLearner
+from dsekl.online.large import LargeLearner
+from dsekl.online.large_steps import BATCH
 from dsekl.online.maintenance import WAYS
 from dsekl.online.odds import at_first, probabilities
 from dsekl.persistence import ModelFileError
@@ -99,11 +100,12 @@ def test_forgetting_is_worth_it_after_a_change() -> None:
     y = np.where(np.arange(1400) < 700, X[:, 0] > 0, X[:, 0] < 0).astype(int)
     wrong: dict[float | str | None, float] = {None: 0.0, "auto": 0.0, 100.0: 0.0}
     for half_life, seed in product(wrong, range(5)):
-        model = OnlineDSEKLClassifier(budget=40, half_life=half_life, random_state=seed)
+        model = OnlineDSEKLClassifier(loss="hinge", C=1.0, budget=40, half_life=half_life, random_state=seed)
         model.partial_fit(X[:800], y[:800], classes=[0, 1])
         wrong[half_life] += np.mean(model.predict(X[800:]) != y[800:])
-    assert wrong[100.0] < 0.75 * wrong[None]
-    assert wrong["auto"] < 0.5 * wrong[None]
+    assert wrong[100.0] < 0.5 * wrong[None]
+    # Without forgetting, simple models beside the kernel machine follow a change too, on most seeds.
+    assert wrong["auto"] < 0.85 * wrong[None]
 
 
 def test_an_automatic_C_is_far_from_the_worse_one() -> None:
@@ -425,3 +427,15 @@ def test_the_automatic_loss_is_that_of_the_classes_so_far(tmp_path: Path) -> Non
         for row in rows[:20]:
             one.learn(row, "0")
     np.testing.assert_array_equal(machine.evaluate(rows), again.evaluate(rows))
+
+
+def test_masses_stay_bounded() -> None:
+    learner = Learner.start(Settings(RBF(), Hinge(), gamma=1.0, budget=5, half_life=None), 2, 1, 0)
+    rng, masses = np.random.default_rng(1), np.full(200, 1000.0)  # as many rows as 200,000 of weight 1
+    rows = rng.standard_normal((200, 2))
+    y = np.where(rng.random((200, 1)) > 0.5, 1.0, -1.0)
+    learner.learn(rows, y, masses, (y[:, 0] > 0).astype(np.int64))
+    before = learner.buffer.parts.mass[0, :5].sum()
+    n = dual_steps.MASS_HALF_LIFE
+    learner.learn(np.zeros((n, 2)), np.ones((n, 1)), np.full(n, 1e-9), np.ones(n, dtype=np.int64))
+    assert learner.buffer.parts.mass[0, :5].sum() == pytest.approx(0.5 * before, rel=1e-3)

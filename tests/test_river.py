@@ -11,7 +11,7 @@ import pytest
 
 river = pytest.importorskip("river", reason="river is not installed: pip install 'dsekl[river]'")
 
-from river import checks  # noqa: E402
+from river import checks, metrics  # noqa: E402
 
 from dsekl.river import KernelAnomalyDetector, KernelClassifier, KernelRegressor  # noqa: E402
 
@@ -91,6 +91,38 @@ def test_a_missing_number_is_as_usual_and_a_new_one_is_taken_in() -> None:
         model.learn_one({**row, "c": float("nan")} if place % 3 == 0 else row, a > 0 if place < 200 else b > 0)
     assert model.predict_one({"b": 2.0}) is True
     assert model.predict_one({"b": -2.0, "unknown": 7.0}) is False
+
+
+def test_outliers_that_are_alike_stay_outliers() -> None:
+    rng, detector, scores = np.random.default_rng(0), KernelAnomalyDetector(seed=1, budget=50), metrics.ROCAUC()
+    for place, (a, b) in enumerate(rng.standard_normal((1500, 2)).tolist()):
+        strange = place > 100 and rng.random() < 0.05
+        x = {"a": a + 6.0 * strange, "b": b}
+        scores.update(strange, detector.score_one(x))
+        detector.learn_one(x)
+    assert scores.get() > 0.85
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_class_that_comes_late_warns_of_nothing(seed: int) -> None:
+    rng, model = np.random.default_rng(seed), KernelClassifier(seed=1, budget=10)
+    for place, (a, b) in enumerate(rng.standard_normal((200, 2)).tolist()):
+        model.learn_one({"a": a, "b": b}, place // 30)
+    assert len(model.predict_proba_one({"a": 0.0})) == 7
+
+
+def test_frames_say_what_is_missing_in_their_own_way() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": pd.array(["u", None, "w"], dtype="string")})
+    model, single = KernelClassifier(seed=1), KernelClassifier(seed=1)
+    model.learn_many(frame, pd.Series([1, 0, 1]))
+    for x, y in (({"a": 1, "b": "u"}, 1), ({"a": None, "b": None}, 0), ({"a": 3, "b": "w"}, 1)):
+        single.learn_one(x, y)
+    assert model.predict_proba_one({"a": 2}) == single.predict_proba_one({"a": 2})
+    with pytest.raises(ValueError, match="label is None"):
+        model.learn_many(frame, pd.Series([1, None, 1], dtype="Int64"))
 
 
 def test_a_model_refers_to_nothing_of_the_compiler() -> None:

@@ -25,7 +25,7 @@ from .parameters import Parameter, with_parameters
 
 CONTAMINATION = Parameter(0.05, Role.PROBLEM, [Interval(Real, 0, 0.5, closed="right")])
 
-C = Parameter(1.0, Role.PROBLEM, PARAMETERS["C"].allowed)
+C = Parameter(0.03, Role.PROBLEM, PARAMETERS["C"].allowed)
 
 OWN = {name: parameter for name, parameter in parameters(C=C).items() if name != "loss"}
 
@@ -40,8 +40,8 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
 
     Parameters
     ----------
-    C : float or "auto", default=1.0
-        Weight of the loss of a row against the regularisation.
+    C : float or "auto", default=0.03
+        Weight of a row against the regularisation: with a large one a few outliers that are alike are usual.
     contamination : float, default=0.05
         Share of the rows that ``predict`` calls outliers: the offset follows this quantile of f, row by row.
 

@@ -44,6 +44,9 @@ RECENT = 0.99
 LEAST_TRUST = 0.1
 """Weight of a machine, over that of the best, from which on it has a say in which rows enter."""
 
+MASS_HALF_LIFE = 50_000
+"""Rows after which a row counts half in the mass of its point."""
+
 SMALLEST_FACTOR = 1e-6
 """Of forgetting; then it is multiplied out."""
 
@@ -201,6 +204,15 @@ def age(b: Any, n: int, keep: Any, sums: Any) -> None:
 
 
 @part()
+def lighten(b: Any, n: int) -> None:
+    """Let masses count less with each row: without a bound, C would mean something else the longer a stream is."""
+    mass, keep = split(b)[4], 0.5 ** (1.0 / MASS_HALF_LIFE)
+    for m in range(mass.shape[0]):
+        for j in range(n):
+            mass[m, j] *= keep
+
+
+@part()
 def refresh(b: Any, n: int, j: int) -> None:
     """Sum up f at point j anew, so that rounding does not pile up over a long stream."""
     coef, f = split(b)[:2]
@@ -243,6 +255,7 @@ def learn(b: Any, rows: Any, compared: Any, a: Any, keep: Any, n_seen: int, out:
             continue
         judge(b, predicted, rows.targets[r], a)
         age(b, n, keep, sums)
+        lighten(b, n)
         if first_steps(b, sums, own, rows, r, a, start):
             enter(b, row, sums, start, rows, r, n_seen + r)
             n += 1

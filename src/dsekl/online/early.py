@@ -71,7 +71,7 @@ class EarlyRows:
     def _resize(self, n_rows: int) -> None:
         for name in ("stored_rows", "stored_targets", "stored_weights"):
             old = getattr(self, name)
-            new = np.empty((n_rows, *old.shape[1:]))
+            new = np.zeros((n_rows, *old.shape[1:]))
             new[: self.size] = old[: self.size]
             setattr(self, name, new)
 

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -105,7 +106,7 @@ class Slots:
         for name, value in x.items():
             if isinstance(value, str):
                 entries[name, value] = 1.0
-            elif isinstance(value, Real | np.bool_):
+            elif isinstance(value, Real | Decimal | np.bool_):
                 number = float(value)
                 if abs(number) <= LARGEST:
                     entries[name, None] = number

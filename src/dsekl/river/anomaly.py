@@ -21,7 +21,9 @@ class KernelAnomalyDetector(Streamed, base.AnomalyDetector):
 
     Parameters
     ----------
-    kernel, gamma, C, budget, maintenance, half_life, n_cols, seed
+    C : float or "auto"
+        Weight of a row against the regularisation: with a large one a few outliers that are alike are usual.
+    kernel, gamma, budget, maintenance, half_life, n_cols, seed
         As in ``KernelClassifier``; "auto" for gamma takes each feature in units of its own spread so far.
     """
 
@@ -29,7 +31,7 @@ class KernelAnomalyDetector(Streamed, base.AnomalyDetector):
         self,
         kernel: Any = "rbf",
         gamma: Any = "auto",
-        C: float = 1.0,
+        C: float | str = 0.03,
         budget: int = 200,
         maintenance: str = "merge",
         half_life: Any = "auto",

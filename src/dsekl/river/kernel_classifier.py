@@ -6,7 +6,7 @@ from typing import Any
 
 from river import base
 
-from .stream_model import Streamed, dicts_of
+from .stream_model import Streamed, dicts_of, values_of
 
 
 class KernelClassifier(Streamed, base.MiniBatchClassifier):
@@ -73,7 +73,7 @@ class KernelClassifier(Streamed, base.MiniBatchClassifier):
 
     def learn_many(self, X: Any, y: Any, w: float = 1.0) -> None:
         """Learn from the rows of a frame, in order."""
-        for x, label in zip(dicts_of(X), y.tolist(), strict=True):
+        for x, label in zip(dicts_of(X), values_of(y), strict=True):
             self._machine.learn(x, label, w)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from .stream_model import Streamed, dicts_of
+from .stream_model import Streamed, dicts_of, values_of
 
 
 class KernelRegressor(Streamed, base.MiniBatchRegressor):
@@ -47,7 +47,7 @@ class KernelRegressor(Streamed, base.MiniBatchRegressor):
 
     def learn_many(self, X: Any, y: Any, w: float = 1.0) -> None:
         """Learn from the rows of a frame, in order."""
-        for x, target in zip(dicts_of(X), y.tolist(), strict=True):
+        for x, target in zip(dicts_of(X), values_of(y), strict=True):
             self._machine.learn(x, target, w)
 
     def predict_one(self, x: dict[Any, Any]) -> float:

@@ -70,5 +70,11 @@ class Streamed:
 
 
 def dicts_of(X: Any) -> list[dict[Any, Any]]:
-    """Return the rows of a frame as dicts."""
+    """Return the rows of a frame as dicts; None stands for what is missing, however the frame says so."""
+    X = X.astype(object).where(X.notna(), None)
     return [dict(zip(X.columns, row, strict=True)) for row in X.itertuples(index=False, name=None)]
+
+
+def values_of(y: Any) -> list[Any]:
+    """Return the values of a series; None stands for what is missing."""
+    return list(y.astype(object).where(y.notna(), None))

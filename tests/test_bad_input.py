@@ -204,7 +204,7 @@ def test_what_would_be_read_as_other_numbers_is_named(X: Any, y: Any, weights: A
 @pytest.mark.parametrize("X", [[[1.0, 2.0], [1.0]], pd.DataFrame(index=range(2)), ROWS.view("V8")], ids=type)
 def test_rows_that_are_no_table_of_numbers_are_named_at_prediction(X: Any) -> None:
     model = DSEKLRegressor(gamma=1.0).fit(ROWS, ROWS[:, 0])
-    with pytest.raises(ValueError, match="X cannot be read as numbers|which is no number"):
+    with pytest.raises(ValueError, match=r"X cannot be read as numbers|which is no number"):
         model.predict(X)
 
 

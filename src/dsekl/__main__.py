@@ -11,6 +11,7 @@ import io
 import os
 import signal
 import sys
+import warnings
 from typing import NoReturn
 
 FEWEST_COLUMNS = 20
@@ -24,6 +25,8 @@ def main() -> NoReturn:
     _open_closed_streams()
     _encode_everything()
     _forget_odd_width()
+    # On a full disk joblib says so when it is imported, though nothing here uses its processes.
+    warnings.filterwarnings("ignore", message=".*joblib will operate in serial mode", category=UserWarning)
     from dsekl.cli import main as run
 
     try:

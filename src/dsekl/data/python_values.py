@@ -79,11 +79,15 @@ def as_exact(values: Sequence[Any]) -> Column:
 
 def as_texts(values: Sequence[Any]) -> list[str]:
     """Return values as texts, "" for missing ones."""
-    texts: dict[Any, str] = {None: ""}
-    for value in values:
-        if value not in texts:
-            texts[value] = "" if is_absent(value) else as_written(value)
+    try:
+        texts = {value: _as_text(value) for value in dict.fromkeys(values)}
+    except TypeError:  # lists and dictionaries have no hash
+        return [_as_text(value) for value in values]
     return [texts[value] for value in values]
+
+
+def _as_text(value: object) -> str:
+    return "" if is_absent(value) else as_written(value)
 
 
 def as_written(value: object) -> str:

@@ -32,6 +32,8 @@ def explained(estimator: BaseEstimator, X: Any) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         words = str(error)
         if "cannot be read as numbers" in words and (place := _first_text(X)):
+            if isinstance(error, TypeError):
+                raise TypeError(f"{place}: {words}") from error
             raise ValueError(f"{place}, which is no number; {OF_X}") from error
         if isinstance(error, TypeError):
             raise

@@ -49,7 +49,7 @@ def test_single_precision_is_enough_for_ridge_with_a_small_C(monkeypatch: pytest
     assert np.sqrt(np.mean((single[0] - double[0]) ** 2)) < 0.01 * double[0].std()
 
 
-def test_a_sketch_is_the_first_regions_and_half_of_their_rows() -> None:
+def test_a_sketch_is_the_first_regions_and_part_of_their_rows() -> None:
     search = search_of(3_000, Hinge(), 3)
     thin = search.sketch.regions
     assert sum(len(region.held_out) for region in thin) == FIRST_ROWS

@@ -86,12 +86,12 @@ def logistic(y: float, coef: float, f: float, diagonal: float, C: float, shape: 
         step = residual / (1.0 + diagonal * C * p * (1.0 - p))
         new = u - step
         # A step that is no half of the last one may be jumping from end to end; bisecting cannot.
-        if not lo <= new <= hi or abs(step) > 0.5 * last:
+        bisected = not lo <= new <= hi or abs(step) > 0.5 * last
+        if bisected:
             new = 0.5 * (lo + hi)
-        last = abs(new - u)
-        if abs(new - u) <= 1e-13 * (1.0 + abs(u)):
-            u = new
+        last, u = abs(new - u), new
+        # What is left after a step of Newton is no more than half its square.
+        if last <= 1e-13 * (1.0 + abs(u)) or (last <= 1e-7 and not bisected):
             break
-        u = new
     p = 1.0 / (1.0 + exp(-u)) if u >= 0 else exp(u) / (1.0 + exp(u))
     return y * C * p

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsekl import gram
+from dsekl.gram.placement import Placement, refuse_overflow
+from dsekl.kernels.kernel import Pairwise
 from dsekl.rows import ArrayRows
 from dsekl.search import Region
 
@@ -67,8 +69,26 @@ class RegionDistances:
 
     def _made(self, kind: Kind, region: Region, dtype: str) -> Blocks:
         places = np.concatenate([region.fitted, region.held_out])
-        fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(places))
         gamma = kind.gamma(kind.gammas[region.split])
         rows = ArrayRows(self._data.rows.without(region.held_out)[places])
+        if kind.kernel.pairwise is Pairwise.SQUARED_DISTANCE:
+            placement = Placement.of(kind.kernel, gamma, rows, dtype, kind.reshaping)
+            return _squared_distances(placement.in_memory(rows), len(region.fitted))
+        fitted, held_out = np.arange(len(region.fitted)), np.arange(len(region.fitted), len(places))
         distances = gram.build(Distance(kind.kernel), rows, gamma, dtype, reshaping=kind.reshaping)
         return distances.block(fitted, fitted), distances.block(held_out, fitted)
+
+
+def _squared_distances(points: NDArray[Any], n_fitted: int) -> Blocks:
+    """Return the squared distances between the first points, and from the others to them, by one matrix product.
+
+    Two more features of each point, its norm and a 1, make ``|x|^2 - 2 <x, z> + |z|^2`` of a product of rows.
+    """
+    norms, ones = np.einsum("ij,ij->i", points, points), np.ones(len(points), points.dtype)
+    refuse_overflow(norms)
+    left = np.column_stack([-2 * points, norms, ones])
+    right = np.column_stack([points[:n_fitted], ones[:n_fitted], norms[:n_fitted]])
+    distances = left @ right.T
+    np.maximum(distances, 0, out=distances)
+    np.fill_diagonal(distances, 0)
+    return distances[:n_fitted], distances[n_fitted:]

@@ -14,19 +14,24 @@ from dsekl.gram.affine import Plane
 from dsekl.losses import Loss
 from dsekl.search import Lattice, Region, Setting
 from dsekl.solvers.dual.block import descend, solve_squared
+from dsekl.workers import chunks
 
 from .data import Data
-from .kind import Kind
+from .kind import FIRST_C, Kind
 from .planes import NOTHING, plane_of
 from .region_distances import KEPT_BYTES, Blocks, RegionDistances
 
 Floats = NDArray[np.float64]
 
+CACHED_ENTRIES = 2**16
+"""Entries of a kernel matrix that stay in a core's cache from one operation to the next."""
+
 MOST_SINGLE_C = 1024.0
 """The largest C for which the kernel of ridge is in single precision."""
 
-SWEEPS, MOST_SWEEPS = 30, 300
-"""Of a fit that is only compared, and of one whose predictions are used."""
+SKETCH_SWEEPS, SWEEPS, MOST_SWEEPS = (12, 30), (20, 30), (100, 300)
+"""Of a fit that shows the way, of one that is compared, and of one whose predictions are used: with a C of up to
+``FIRST_C``, and with a larger one, which takes more sweeps and, left early, would look like a smaller one."""
 
 SMALL, SMALLER = 1e-2, 1e-3
 """Share of a typical target that no row's prediction moves any more in the last sweep of a fit, of either."""
@@ -51,7 +56,7 @@ class RegionFits:
             dtypes = sorted({(number, self._dtype(setting)) for number, setting in wanted})
             self._distances.prepare(self.kind, [(self.regions[number], dtype) for number, dtype in dtypes])
 
-    def at(self, number: int, settings: list[Setting], sweeps: int = SWEEPS) -> list[Floats]:
+    def at(self, number: int, settings: list[Setting], sweeps: tuple[int, int] = SWEEPS) -> list[Floats]:
         """Fit a region at some settings, and return f of its held-out rows for each.
 
         The settings of one width start from each other, from the smallest C on. Those of another start from nothing: a
@@ -70,7 +75,8 @@ class RegionFits:
             if made != (width, dtype):
                 made, blocks = (width, dtype), self._kernel_blocks(number, width, dtype, blocks)
             assert blocks is not None
-            _fit(blocks[0], y, self.lattice.width_and_C(setting)[1] * weights, coef, loss, sweeps)
+            C, least = self.lattice.width_and_C(setting)[1], SMALLER if sweeps is MOST_SWEEPS else SMALL
+            _fit(blocks[0], y, C * weights, coef, loss, sweeps[C > FIRST_C], least)
             found[setting] = _product(blocks[1], coef)
         return [found[setting] for setting in settings]
 
@@ -85,9 +91,11 @@ class RegionFits:
         if out is None or out[0].dtype != dtype:
             out = np.empty_like(distances[0]), np.empty_like(distances[1])
         kernel, factor = self.kind.kernel, self.lattice.width_and_C((width, 0))[0]
+        scale, profile, params = factor ** (0.5 / kernel.gamma_power), kernel.profile(), kernel.params()
         for block, distance in zip(out, distances, strict=True):
-            np.multiply(distance, distance.dtype.type(factor ** (0.5 / kernel.gamma_power)), out=block)
-            kernel.profile()(block, kernel.params())
+            for part in chunks(len(block), max(1, CACHED_ENTRIES // max(1, block.shape[1]))):
+                np.multiply(distance[part], distance.dtype.type(scale), out=block[part])
+                profile(block[part], params)
         if self._plane is not None:
             K, K_out = out
             size = float(np.linalg.norm(K)) / np.sqrt(K.size)
@@ -122,12 +130,11 @@ def _product(K: NDArray[Any], coef: Floats) -> Floats:
     return np.asarray(K @ coef.astype(K.dtype), dtype=np.float64)
 
 
-def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss, sweeps: int) -> None:
+def _fit(K: NDArray[Any], y: Floats, C: Floats, coef: Floats, loss: Loss, sweeps: int, least: float) -> None:
     """Fit a region, from ``coef`` on, which moves."""
     if loss.quadratic:
         coef[:] = _solved(K, y, C)
         return
-    least = SMALL if sweeps <= SWEEPS else SMALLER
     targets, lines = np.ascontiguousarray(y.T), np.array(coef.T, order="C")
     f = np.ascontiguousarray(_product(K, coef).T, dtype=K.dtype)
     descend(K, targets, C, lines, f, loss, sweeps, least * float(np.abs(y).mean()))

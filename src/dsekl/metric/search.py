@@ -13,13 +13,13 @@ from dsekl.search import Region, Setting
 from .data import Data
 from .kind import Kind
 from .region_distances import RegionDistances
-from .region_fits import MOST_SWEEPS, RegionFits
+from .region_fits import MOST_SWEEPS, SKETCH_SWEEPS, SWEEPS, RegionFits
 from .score import DECIDED, Found
 
 FIRST_REGIONS = 3
 """One in so many regions judges first; settings that are clearly behind there are not judged by the others."""
 
-FIRST_ROWS, FEWEST_SKETCHED = 1_200, 300
+FIRST_ROWS, FEWEST_SKETCHED = 700, 300
 """Held-out rows that show a candidate's width and C, before all of them judge it there; and fitted rows of a region
 below which half of them would be too few."""
 
@@ -34,11 +34,13 @@ class Search:
     """Settings tried for one kind of machine."""
 
     def __init__(
-        self, data: Data, regions: list[Region], kind: Kind, C: float | None, distances: RegionDistances | None = None
-    ) -> None:
+        self, data: Data, regions: list[Region], kind: Kind, C: float | None,
+        distances: RegionDistances | None = None, sweeps: tuple[int, int] = SWEEPS,
+    ) -> None:  # fmt: skip
         self.data, self.regions, self.kind, self._C = data, regions, kind, C
         self._distances = RegionDistances(data) if distances is None else distances
         self.lattice = kind.lattice(C, len(data))
+        self._sweeps = sweeps
         self._judged: dict[tuple[int, Setting], Floats] = {}
         self._fits = RegionFits(data, regions, kind, self.lattice, self._distances)
         sizes = [(len(region.fitted), len(region.held_out)) for region in regions]
@@ -59,9 +61,9 @@ class Search:
 
     @cached_property
     def sketch(self) -> Search:
-        """The same search by fewer rows: by the first regions that have enough rows to judge, and half of those to fit.
+        """The same search by fewer rows: by the first regions that have enough rows to judge, and by part of those to fit.
 
-        Half the rows lie hardly further apart: the best width grows by less than a step.
+        Half or a third of the rows lie hardly further apart: the best width grows by less than a step.
         """
         counts = np.cumsum([len(region.held_out) for region in self.regions])
         n_wanted = max(min(FIRST_ROWS, self.n_held_out), self._n_first)
@@ -69,8 +71,8 @@ class Search:
         if len(first) == len(self.regions) and max(len(region.fitted) for region in first) < 2 * FEWEST_SKETCHED:
             return self
         few = 2 * FEWEST_SKETCHED
-        thin = [part.half if len(part.fitted) >= few else part for part in first]
-        return Search(self.data, thin, self.kind, self._C, self._distances)
+        thin = [part.thinned if len(part.fitted) >= few else part for part in first]
+        return Search(self.data, thin, self.kind, self._C, self._distances, SKETCH_SWEEPS)
 
     def refined(self, start: Setting) -> Found:
         """Walk from ``start`` by all regions."""
@@ -132,7 +134,7 @@ class Search:
         tasks = [(number, group) for (number, _), group in groups.items()]
         data, loss = self.data, self.kind.loss
         for (number, group), found in zip(
-            tasks, self.data.workers.map(lambda task: self._fits.at(*task), tasks), strict=True
+            tasks, self.data.workers.map(lambda task: self._fits.at(*task, self._sweeps), tasks), strict=True
         ):
             held_out = self.regions[number].held_out
             for setting, f in zip(group, found, strict=True):

@@ -21,6 +21,9 @@ from dsekl.rows import DenseRows
 REGION_ROWS, RIDGE_REGION_ROWS, FEWEST_REGION_ROWS = 3_000, 1_500, 1_000
 """Rows of a region: fewer for many outputs, each of which costs their square, and for ridge, which costs their cube."""
 
+THINNED_ROWS = 700
+"""Rows of a region that show the way at least, where more than half of them are left out."""
+
 FOLDS = 5
 """Ways in which few rows are split; each holds out a part of its own."""
 
@@ -40,9 +43,13 @@ class Region:
     split: int
 
     @cached_property
-    def half(self) -> Region:
-        """The same region with every other row to fit; the same each time, so that what is made of it can be kept."""
-        return Region(self.fitted[::2], self.held_out, self.split)
+    def thinned(self) -> Region:
+        """The same region with every other row to fit, or every third of many.
+
+        It is the same each time, so that what is made of it can be kept.
+        """
+        step = max(2, len(self.fitted) // THINNED_ROWS)
+        return Region(self.fitted[::step], self.held_out, self.split)
 
 
 @dataclass(frozen=True)

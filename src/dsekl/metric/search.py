@@ -19,7 +19,7 @@ from .score import DECIDED, Found
 FIRST_REGIONS = 3
 """One in so many regions judges first; settings that are clearly behind there are not judged by the others."""
 
-FIRST_ROWS, FEWEST_SKETCHED = 700, 300
+FIRST_ROWS, FEWEST_SKETCHED = 450, 300
 """Held-out rows that show a candidate's width and C, before all of them judge it there; and fitted rows of a region
 below which half of them would be too few."""
 

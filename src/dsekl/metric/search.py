@@ -19,9 +19,9 @@ from .score import DECIDED, Found
 FIRST_REGIONS = 3
 """One in so many regions judges first; settings that are clearly behind there are not judged by the others."""
 
-FIRST_ROWS, FEWEST_SKETCHED = 450, 300
-"""Held-out rows that show a candidate's width and C, before all of them judge it there; and fitted rows of a region
-below which half of them would be too few."""
+FIRST_ROWS, FIRST_RIDGE_ROWS, FEWEST_SKETCHED = 600, 1_200, 300
+"""Held-out rows that show a candidate's width and C, before all of them judge it there; more for ridge, whose sketches
+cost little beside the rest; and fitted rows of a region below which half of them would be too few."""
 
 Floats = NDArray[np.float64]
 
@@ -61,12 +61,13 @@ class Search:
 
     @cached_property
     def sketch(self) -> Search:
-        """The same search by fewer rows: by the first regions that have enough rows to judge, and by part of those to fit.
+        """The same search by fewer rows: by enough of the regions to judge, and part of the rows to fit.
 
         Half or a third of the rows lie hardly further apart: the best width grows by less than a step.
         """
         counts = np.cumsum([len(region.held_out) for region in self.regions])
-        n_wanted = max(min(FIRST_ROWS, self.n_held_out), self._n_first)
+        least = FIRST_RIDGE_ROWS if self.kind.loss.quadratic else FIRST_ROWS
+        n_wanted = max(min(least, self.n_held_out), self._n_first)
         first = self.regions[: int(np.searchsorted(counts, n_wanted)) + 1]
         if len(first) == len(self.regions) and max(len(region.fitted) for region in first) < 2 * FEWEST_SKETCHED:
             return self

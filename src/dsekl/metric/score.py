@@ -30,7 +30,7 @@ HOPELESS = 1.0
 LOSS_WEIGHT = 2.0
 """Weight of the mean loss beside the error, which alone often ties, and jumps where few rows are wrong."""
 
-ENOUGH_ROWS = 400
+ENOUGH_ROWS = 1_000
 """Held-out rows from which on their errors alone tell whether anything is left to gain."""
 
 FAR_GAINS = 0.005

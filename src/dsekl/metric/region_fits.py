@@ -29,7 +29,7 @@ CACHED_ENTRIES = 2**16
 MOST_SINGLE_C = 1024.0
 """The largest C for which the kernel of ridge is in single precision."""
 
-SKETCH_SWEEPS, SWEEPS, MOST_SWEEPS = (12, 30), (20, 30), (100, 300)
+SKETCH_SWEEPS, SWEEPS, MOST_SWEEPS = (20, 30), (30, 30), (100, 300)
 """Of a fit that shows the way, of one that is compared, and of one whose predictions are used: with a C of up to
 ``FIRST_C``, and with a larger one, which takes more sweeps and, left early, would look like a smaller one."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import cells
 import numpy as np
-from report import publish, table
+from report import Section, publish_all, table
 from rivals import measure, ours
 from tabular_data import calendar, panel_data
 
@@ -78,12 +79,13 @@ def verdict(name: str, of_rows: dict[str, dict[str, float]]) -> list[Any]:
     return [name, f"{within} of {len(sizes)}", f"{100 * ranges[widest]:.1f} % at {int(widest):,}", told]
 
 
-def publish_all() -> None:
+def sections() -> Iterator[Section]:
+    """Yield the section that is made from the file of results."""
     found = cells.read(CELLS)
     n_seeds = min(len(of_seeds) for of_rows in found.values() for of_seeds in of_rows.values())
     names = [name for name in TABLES if name in found]
     verdicts = [verdict(name, found[name]) for name in names]
-    publish(
+    yield Section(
         "Learning curves", f"{COMMAND} measure; python benchmarks/curves.py publish",
         "Test error of the defaults in per cent (regression: root mean squared error in per cent of the targets' "
         f"deviation), mean and range over at least {n_seeds} seeds, on one split. \"calendar\" is made: 11 columns of "
@@ -101,4 +103,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["measure"]:
         measure_cells(int(sys.argv[2]) if len(sys.argv) > 2 else SEEDS)
     else:
-        publish_all()
+        publish_all(sections())

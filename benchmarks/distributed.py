@@ -26,21 +26,18 @@ if sys.path[0] == str(Path(__file__).resolve().parent):
 
 import cells
 import distributed_failures as failures
-import distributed_model as model_of
 import distributed_rows as rows_of
 import distributed_tables as tables
 import distributed_volumes as volumes
 from distributed import Client
 from distributed_rows import CELLS, FIXED, Cell
-from report import publish
+from report import publish_all
 
 from dsekl import DSEKLClassifier
 from dsekl.dask import DaskDSEKLClassifier
 
 KILLED_SHARE = 5
 """A worker is killed in a fit of one row in so many, as a second fit of all would only take longer."""
-
-COMMAND = "DSEKL_DATA=... python benchmarks/distributed.py"
 
 
 def measure_covertype(options: argparse.Namespace) -> None:
@@ -115,29 +112,20 @@ def measure_lightgbm(options: argparse.Namespace) -> None:
         rows_of.kept("lightgbm", name, lambda make=make: cell(make), options.again)
 
 
-SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], None], Callable[[dict[str, Cell]], str]]] = {
-    "covertype": (measure_covertype, tables.covertype_table),
-    "workers": (measure_workers, tables.workers_table),
-    "kills": (failures.measure_kills, tables.kills_table),
-    "scheduler": (failures.measure_scheduler, tables.scheduler_table),
-    "memory": (volumes.measure_memory, tables.memory_table),
-    "traffic": (volumes.measure_traffic, tables.traffic_table),
-    "lightgbm": (measure_lightgbm, tables.lightgbm_table),
+MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
+    "covertype": measure_covertype,
+    "workers": measure_workers,
+    "kills": failures.measure_kills,
+    "scheduler": failures.measure_scheduler,
+    "memory": volumes.measure_memory,
+    "traffic": volumes.measure_traffic,
+    "lightgbm": measure_lightgbm,
 }
-
-
-def publish_all() -> None:
-    found = cells.read(CELLS)
-    for section, (_, made) in SECTIONS.items():
-        if section in found:
-            publish(f"Many machines: {section}", f"{COMMAND} {section}", made(found[section]))
-    if model_of.can_be_made(found):
-        publish("Many machines: a model", "python benchmarks/distributed.py publish", model_of.model_table(found))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("section", choices=[*SECTIONS, "publish"])
+    parser.add_argument("section", choices=[*MEASURES, "publish"])
     parser.add_argument("--rows", type=int, default=None)
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--kills", type=int, default=20)
@@ -146,9 +134,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     if options.section == "publish":
-        publish_all()
+        publish_all(tables.sections())
     else:
-        SECTIONS[options.section][0](options)
+        MEASURES[options.section](options)
 
 
 if __name__ == "__main__":

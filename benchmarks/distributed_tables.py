@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from report import table
+import cells
+from report import Section, table
+
+COMMAND = "python benchmarks/distributed.py"
 
 Cell = dict[str, Any]
 
@@ -82,3 +86,26 @@ def lightgbm_table(found: dict[str, Cell]) -> str:
         "The worker is killed in a fit of a fifth of the rows."
     )
     return f"{words}\n\n{table(['who', 'seconds', 'test error', 'a worker killed in the fit'], lines)}"
+
+
+TABLES: dict[str, Callable[[dict[str, Cell]], str]] = {
+    "covertype": covertype_table,
+    "workers": workers_table,
+    "kills": kills_table,
+    "scheduler": scheduler_table,
+    "memory": memory_table,
+    "traffic": traffic_table,
+    "lightgbm": lightgbm_table,
+}
+
+
+def sections() -> Iterator[Section]:
+    """Yield the sections that are made from the file of results."""
+    import distributed_model as model_of
+
+    found = cells.read(cells.RESULTS / "distributed.json")
+    for section, made in TABLES.items():
+        if section in found:
+            yield Section(f"Many machines: {section}", f"DSEKL_DATA=... {COMMAND} {section}", made(found[section]))
+    if model_of.can_be_made(found):
+        yield Section("Many machines: a model", f"{COMMAND} publish", model_of.model_table(found))

@@ -51,6 +51,11 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
         ``decision_function`` is f less this.
     n_seen_, progressive_loss_, support_vectors_, dual_coef_, gamma_ : as in ``OnlineDSEKLClassifier``
 
+    See Also
+    --------
+    sklearn.svm.OneClassSVM : All rows at once, with a kernel matrix.
+    KernelAnomalyDetector : The same for river.
+
     Examples
     --------
     >>> import numpy as np

@@ -74,6 +74,11 @@ class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
     gamma_ : array of shape (n_features,)
         The gamma of each feature, as it stands.
 
+    See Also
+    --------
+    DSEKLClassifier : All rows at once, with the optimum certified.
+    KernelClassifier : The same for river.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

@@ -42,6 +42,11 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineSupervised):
     n_seen_, progressive_loss_, support_vectors_, dual_coef_, trend_, intercept_, gamma_
         As in ``OnlineDSEKLClassifier``.
 
+    See Also
+    --------
+    DSEKLRegressor : All rows at once, with the optimum certified.
+    KernelRegressor : The same for river.
+
     Examples
     --------
     >>> import numpy as np

@@ -31,7 +31,8 @@ class KernelRegressor(Streamed, base.MiniBatchRegressor):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> from dsekl.river import KernelRegressor
-    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), KernelRegressor(seed=1), metrics.MAE())  # doctest: +NUMBER
+    >>> model = KernelRegressor(seed=1)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())  # doctest: +NUMBER
     MAE: 0.20
     """
 

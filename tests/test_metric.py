@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern
+from dsekl.metric import relevance
 from dsekl.metric.candidates import Candidates
 from dsekl.metric.data import Data
 from dsekl.metric.descent import Learner
@@ -387,3 +388,35 @@ def test_a_start_that_is_decidedly_behind_halfway_goes_no_further() -> None:
         again = learned(before, lambda: None)
         for name, gammas in whole.items():
             np.testing.assert_array_equal(again[name], gammas)
+
+
+def test_a_weak_signal_in_a_few_of_a_hundred_columns_is_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 100))
+    signal = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 / 2 + X[:, 2]
+    y = signal + signal.std() * rng.standard_normal(800)
+    for seed in (0, 1):
+        model = DSEKLRegressor(random_state=seed).fit(X[:400], y[:400])
+        unexplained = np.mean((model.predict(X[400:]) - signal[400:]) ** 2) / signal[400:].var()
+        assert unexplained < 0.5
+
+
+def test_what_a_column_explains_alone() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((2_000, 12)), np.ones(2_000), rng.integers(0, 2, 2_000)])
+    y = X[:, :1] ** 2 + X[:, 13:] + X[:, 1:2] * X[:, 2:3]
+    found = relevance.relevances(X, y, np.ones(2_000))
+    assert found[0] > 0.4
+    assert found[13] > 0.02
+    assert found[12] == 0.0, "it is constant"
+    assert (found[1:12] < 0.02).all(), "these say nothing, or nothing alone"
+    repeated = relevance.relevances(np.repeat(X, 2, axis=0)[:, :1], np.repeat(y, 2, axis=0), np.full(4_000, 3.0))
+    np.testing.assert_allclose(repeated, found[:1], rtol=0.02)
+
+
+def test_sixty_rows_in_unlike_units_are_no_surprise() -> None:
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((460, 5))
+    X, y = Z * [1.0, 1e4, 1e-3, 10.0, 1e6], Z[:, 0] + np.abs(Z[:, 1])
+    model = DSEKLRegressor(random_state=0).fit(X[:60], y[:60])
+    assert model.score(X[60:], y[60:]) > 0.6

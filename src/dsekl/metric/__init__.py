@@ -35,7 +35,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-FEWEST_ROWS = 100
+FEWEST_ROWS = 30
 """Rows below which nothing can be learned that held-out rows could confirm."""
 
 LEARNED_BY = 0.5

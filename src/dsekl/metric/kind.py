@@ -15,8 +15,9 @@ from dsekl.search import Lattice, Setting
 from .planes import NOTHING, Beside
 
 FIRST_C = 4.0
-WIDEST, NARROWEST, MOST_C_STEPS, MOST_RIDGE_STEPS = -9, 4, 5, 12
-"""How far from where the neighbours' mean would have it a search may go; ridge without noise may want a C of 1e8."""
+WIDEST, NARROWEST, MOST_C_STEPS, MOST_RIDGE_STEPS = -13, 4, 5, 12
+"""How far from where the neighbours' mean would have it a search may go: a laplacian as wide as that is a sum over the
+columns, and ridge without noise may want a C of 1e8."""
 
 MANY_ROWS, C_STEPS_OF_MANY = 10_000, 2
 VERY_MANY_ROWS, C_STEPS_OF_VERY_MANY = 100_000, 1

@@ -35,6 +35,9 @@ EQUAL, ONE_UNIT, PARTLY, LEARNED, SELECTED = "equal", "isotropic", "partly learn
 ALONE = "alone"
 """The start whose weights are what each column says alone."""
 
+CLEARLY = 1.0
+"""Standard errors by which the descent from there must end better than those from equal weights."""
+
 MANY_COLUMNS = 10
 """Columns from which on distances may drown in those that say nothing."""
 
@@ -123,9 +126,6 @@ class Candidates:
         losses = {name: np.zeros(0) for name in starts}
         n_splits = len(self.splits)
 
-        def best() -> str:
-            return min(losses, key=lambda name: losses[name].sum())
-
         for number in range(n_splits):
             share = 1 / len(ends)
             for place, name in enumerate(list(ends)):
@@ -139,10 +139,12 @@ class Candidates:
                 tell(0.0)
                 ends[name].append(self._descended(name, number, starts[name][number], tell))
                 losses[name] = np.append(losses[name], self._held_out_losses(number, ends[name][-1]))
-            left = [name for name in ends if not _decidedly_more(losses[name], losses[best()])]
-            left = [best()] if len(losses[best()]) >= ENOUGH_ROWS else left
+            best = _best(losses)
+            left = [name for name in ends if not _more(losses[name], losses[best], DECIDED)]
+            left = [best] if len(losses[best]) >= ENOUGH_ROWS else left
             ends, losses = {name: ends[name] for name in left}, {name: losses[name] for name in left}
-        return best(), ends[best()], float(losses[best()].sum())
+        best = _best(losses)
+        return best, ends[best], float(losses[best].sum())
 
     def _not_behind_halfway(self, starts: dict[str, list[Floats]]) -> dict[str, list[Floats]]:
         """Return the starts that the first split's rows do not rule out after some steps."""
@@ -153,7 +155,7 @@ class Candidates:
             for name, start in starts.items()
         }
         least = min(losses.values(), key=np.sum)
-        return {name: start for name, start in starts.items() if not _decidedly_more(losses[name], least)}
+        return {name: start for name, start in starts.items() if not _more(losses[name], least, DECIDED)}
 
     def _n_selected(self, ends: list[Floats], loss: float) -> int | None:
         """Return how many of the heaviest features predict held-out rows best, a power of 2; None for all of them."""
@@ -214,10 +216,16 @@ def _with_floor(relevance: Floats, varying: NDArray[np.bool_]) -> Floats:
     return (relevance / typical if typical > 0 else np.ones_like(relevance)) + FLOOR
 
 
-def _decidedly_more(losses: Floats, least: Floats) -> bool:
-    """Tell whether the sum over the same rows is larger by more than its standard error explains."""
+def _best(losses: dict[str, Floats]) -> str:
+    """Return the start whose losses are least; what columns say alone must have clearly less than equal weights."""
+    usual = min(losses, key=lambda name: (name == ALONE, losses[name].sum()))
+    return ALONE if ALONE in losses and _more(losses[usual], losses[ALONE], CLEARLY) else usual
+
+
+def _more(losses: Floats, least: Floats, doubt: float) -> bool:
+    """Tell whether the sum over the same rows is larger by more than so many standard errors."""
     more = losses - least
-    return bool(more.sum() > DECIDED * np.sqrt(len(more)) * more.std() > 0)
+    return bool(more.sum() > doubt * np.sqrt(len(more)) * more.std() > 0)
 
 
 def _middle(gammas: list[Floats]) -> Floats:

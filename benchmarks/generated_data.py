@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,7 +95,7 @@ def _signal(name: str, Z: Floats, rng: np.random.Generator) -> Floats:
 
 def _columns(name: str, Z: Floats, rng: np.random.Generator) -> Floats:
     """Return what is seen of the columns."""
-    kinds = {
+    kinds: dict[str, Callable[[Floats], Floats]] = {
         "normal": lambda z: z,
         "uniform": lambda z: np.argsort(np.argsort(z)) / len(z),
         "heavy tails": lambda z: np.sign(z) * np.expm1(1.5 * np.abs(z)),

@@ -155,7 +155,7 @@ class StreamRun:
             return DataFileError(row.where, f"{error}{self._or_the_file()}")
         self.scores.add(label, predicted)
         if self.log is not None:
-            self.log.write(row.where, predicted, label)
+            self.log.add(row.where, predicted, label)
         return None
 
     def _or_the_file(self) -> str:

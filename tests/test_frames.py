@@ -689,7 +689,7 @@ def test_a_frame_at_fit_and_an_array_at_predict_go_by_places() -> None:
 
 
 def test_numbers_are_copied_once() -> None:
-    """What an encoder needs to be learned, and beside the encoded rows, is a few columns, not the numeric part again."""
+    """Learning an encoder, and encoding beside the encoded rows, need a few columns, not the numeric part again."""
     n, d = 20_000, 30
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, d)), columns=[f"n{k}" for k in range(d)])
     frame["kind"] = pd.Categorical(["a", "b"] * (n // 2))

@@ -713,13 +713,18 @@ def test_a_frame_at_fit_and_an_array_at_predict_go_by_places() -> None:
 
 
 def test_numbers_are_copied_once() -> None:
-    """What encoding needs beside the encoded rows is a few columns, not the numeric part again."""
+    """Learning an encoder, and encoding beside the encoded rows, need a few columns, not the numeric part again."""
     n, d = 20_000, 30
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, d)), columns=[f"n{k}" for k in range(d)])
     frame["kind"] = pd.Categorical(["a", "b"] * (n // 2))
     learner = EncoderLearner(list(frame.columns), ["kind"], np.random.default_rng(0))
-    table = dsekl.data.frames.FrameTable(frame)
+    table = dsekl.data.frames.FrameTable(frame.astype({f"n{k}": "Float32" for k in range(0, d, 2)}))
+    learner._sample_rows = 100
+    tracemalloc.start()
     learner.observe(table.chunk())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * 8 * n
     encoder, _ = learner.learned(scale=False, max_categories=10)
     encoder.encode(table.chunk())
     tracemalloc.start()

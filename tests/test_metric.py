@@ -21,9 +21,9 @@ from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern
 from dsekl.metric import relevance
-from dsekl.metric.candidates import Candidates
+from dsekl.metric.candidates import Candidates, n_repeated
 from dsekl.metric.data import Data
-from dsekl.metric.descent import Learner
+from dsekl.metric.descent import Descent, Learner
 from dsekl.metric.neighbours import neighbour_loss
 from dsekl.metric.scales import deviations
 from dsekl.models import Examples, Machine, fit
@@ -364,6 +364,22 @@ def test_features_of_one_group_are_selected_together() -> None:
     gamma = np.array([1.0, 3.0, 3.0, 3.0, 2.0])
     np.testing.assert_array_equal(candidates._heaviest(gamma, 1), [0, 3, 3, 3, 0])
     np.testing.assert_array_equal(candidates._heaviest(gamma, 2), [0, 3, 3, 3, 2])
+
+
+def test_weights_of_one_split_are_the_mean_of_several_descents() -> None:
+    """Each is led astray by other batches; where there are several splits, their own mean evens that out."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 3))
+    data = Data(as_rows(X), np.sin(3 * X[:, :1]), np.ones(900), absolute_errors, None, ALONE)
+    stages = Stages({}, None, lambda: None)
+    learned = Candidates(data, [np.arange(300)], X.std(axis=0), 0, stages).learned(lambda done: None)["learned"][0]
+    names = ["descent 0, equal", "descent 0, equal, again 1", "descent 0, equal, again 2"]
+    found = [stages.take(name, Descent, {"features": 3}) for name in names]
+    ends = np.array([descent.average for descent in found if descent is not None])
+    assert len(ends) == n_repeated(1, 900) == 3
+    assert np.ptp(ends, axis=0).min() > 0
+    np.testing.assert_allclose(learned, np.exp(ends.mean(axis=0)))
+    assert n_repeated(5, 900) == n_repeated(1, 540_000) == 1
 
 
 def test_a_start_that_is_decidedly_behind_halfway_goes_no_further() -> None:

@@ -275,7 +275,8 @@ class DSEKLClassifier(Classifier, DecisionMixin, KernelEstimator):
 
     def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
         assert fitted.unseen is not None
-        return Late(Calibrating(fitted.unseen, self._has_odds(loss), self.n_jobs))
+        by_itself = fitted.validation_rows is not None
+        return Late(Calibrating(fitted.unseen, self._has_odds(loss), by_itself, self.n_jobs))
 
     @staticmethod
     def _has_odds(loss: Any) -> bool:

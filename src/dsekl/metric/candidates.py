@@ -50,6 +50,9 @@ WIDTHS_SHARE = N_BATCHES * len(WIDTHS) / (N_STEPS + N_BATCHES * len(WIDTHS))
 ENOUGH_ROWS = 500
 """Held-out rows after which one start is descended from, and not both."""
 
+N_DESCENTS, MOST_REPEATED = 3, 100_000
+"""Descents whose mean the weights are where there is one split; and rows up to which: of more, each costs seconds."""
+
 SAME_UNITS = 1.5
 """Ratio of the columns' deviations up to which one unit is each column's own."""
 
@@ -125,6 +128,7 @@ class Candidates:
         ends: dict[str, list[Floats]] = {name: [] for name in starts}
         losses = {name: np.zeros(0) for name in starts}
         n_splits = len(self.splits)
+        n_more = n_repeated(n_splits, len(self.data)) - 1
 
         for number in range(n_splits):
             share = 1 / len(ends)
@@ -134,7 +138,7 @@ class Candidates:
                     continue
 
                 def tell(done: float, before: float = number + place * share, share: float = share) -> None:
-                    advance(WIDTHS_SHARE + (1 - WIDTHS_SHARE) * (before + share * done) / n_splits)
+                    advance(WIDTHS_SHARE + (1 - WIDTHS_SHARE) * (before + share * done) / (n_splits + n_more))
 
                 tell(0.0)
                 ends[name].append(self._descended(name, number, starts[name][number], tell))
@@ -144,6 +148,14 @@ class Candidates:
             left = [best] if len(losses[best]) >= ENOUGH_ROWS else left
             ends, losses = {name: ends[name] for name in left}, {name: losses[name] for name in left}
         best = _best(losses)
+        for again in range(1, n_more + 1):
+            if self.data.deadline.passed:
+                break
+            advance(WIDTHS_SHARE + (1 - WIDTHS_SHARE) * again / (1 + n_more))
+            ends[best].append(self._descended(best, 0, starts[best][0], lambda _: None, again=again))
+        if n_more:
+            ends[best] = [_middle(ends[best])]
+            losses[best] = self._held_out_losses(0, ends[best][0])
         return best, ends[best], float(losses[best].sum())
 
     def _not_behind_halfway(self, starts: dict[str, list[Floats]]) -> dict[str, list[Floats]]:
@@ -194,20 +206,33 @@ class Candidates:
         return found.of_widths
 
     def _descended(
-        self, name: str, number: int, start: Floats, tell: Callable[[float], None], n_steps: int = N_STEPS
-    ) -> Floats:
+        self, name: str, number: int, start: Floats, tell: Callable[[float], None], n_steps: int = N_STEPS,
+        again: int = 0,
+    ) -> Floats:  # fmt: skip
+        """Return where a descent ends; ``again`` is the number of one by other batches."""
         # What stood after the first steps is kept beside what came of it: a fit that goes on asks for it again.
-        first, stage = f"descent {number}, {name}, first steps", f"descent {number}, {name}"
+        stage = f"descent {number}, {name}, again {again}" if again else f"descent {number}, {name}"
+        first = f"{stage}, first steps"
         stages = (stage, first) if n_steps == N_STEPS else (first,)
         kept = [self.stages.take(each, Descent, {"features": len(start)}) for each in stages]
         descent = next((each for each in kept if each is not None), Descent.of(start))
-        of_start = learner(self.data, self.splits[number], (self.seed, number, crc32(name.encode())))
+        seed = (self.seed, number, crc32(name.encode()), *([again] if again else []))
+        of_start = learner(self.data, self.splits[number], seed)
 
         def keep(now: Descent) -> None:
             self.stages.put(stages[0], now)
             tell(now.step / N_STEPS)
 
         return of_start.descend(start, descent, keep, n_steps)
+
+
+def n_repeated(n_splits: int, n_rows: int) -> int:
+    """Return how many descents of one start are averaged.
+
+    A descent is led astray by the batches it happens to draw: a useless feature may end with a large weight.
+    Several splits even that out; one split needs several descents.
+    """
+    return N_DESCENTS if n_splits == 1 and n_rows <= MOST_REPEATED else 1
 
 
 def _with_floor(relevance: Floats, varying: NDArray[np.bool_]) -> Floats:

@@ -76,7 +76,7 @@ bench: .venv/.installed-bench  ## benchmarks against rivals, alone on the machin
 	$(BIN)/python benchmarks/large_data.py
 	$(BIN)/python benchmarks/claim.py measure
 	$(BIN)/python benchmarks/claim.py draw
-	$(BIN)/python benchmarks/readme.py
+	$(BIN)/python benchmarks/pages.py
 
 clean:
 	rm -rf .venv build dist docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -18,7 +18,7 @@ from typing import Any
 import cells
 import numpy as np
 import panel
-from report import publish, table
+from report import Section, publish_all, table
 from rivals import measure, ours
 from tabular_data import panel_data
 
@@ -81,7 +81,8 @@ def measure_cells() -> None:
             print("  ", name, variant, f"{100 * error:.2f}", flush=True)
 
 
-def publish_all() -> None:
+def sections() -> Iterator[Section]:
+    """Yield the section that is made from the file of results."""
     found = {name: of for name, of in cells.read(CELLS).items() if set(of) == set(VARIANTS)}
     lines = []
     for variant in VARIANTS[1:]:
@@ -90,7 +91,7 @@ def publish_all() -> None:
         lines.append([variant, f"{100 * np.mean(np.clip(changes, -1, 1)):+.1f} %", worse, better])
     near = sum(of[WHOLE] <= ALMOST * min(of.values()) for of in found.values())
     over = np.mean([of[WHOLE] / min(of.values()) - 1 for of in found.values() if min(of.values()) > 0])
-    publish(
+    yield Section(
         "What each choice adds", f"{COMMAND} measure; python benchmarks/ablation.py publish",
         f"Change of the test error on {len(found)} of the panel's tables (split {SPLIT}) when one choice is left out: "
         "its mean, and on how many tables leaving it out is worse and better.\n\n"
@@ -102,4 +103,4 @@ def publish_all() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    measure_cells() if sys.argv[1:2] == ["measure"] else publish_all()
+    measure_cells() if sys.argv[1:2] == ["measure"] else publish_all(sections())

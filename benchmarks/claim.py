@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from cells import span, spread
 from claim_picture import draw
-from report import publish, table
+from report import Section, publish_all, table
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "claim.json"
@@ -284,9 +284,9 @@ def measure(path: Path, again: bool, n_rows: int | None, only: str) -> None:
 # The table
 
 
-def tell(path: Path) -> None:
-    """Put the points into their section of the page."""
-    results = json.loads(path.read_text())
+def sections() -> Iterator[Section]:
+    """Yield the section that is made from the points."""
+    results = json.loads(RESULTS.read_text())
     sizes: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for point in results["points"]:
         sizes.setdefault((point["series"], point["size"]), []).append(point)
@@ -296,7 +296,7 @@ def tell(path: Path) -> None:
         for (series, size), some in sizes.items()
     ]  # fmt: skip
     data, version = results["data"], results["versions"]["dsekl"]
-    publish(
+    yield Section(
         "Covertype, defaults", "DSEKL_DATA=... python benchmarks/claim.py measure; python benchmarks/claim.py draw",
         f"Class 2 against the rest, {data['training_rows']:,} raw rows, no scaling; {data['test_rows']:,} test rows; "
         f"dsekl {version}. The seconds of dsekl are for all of feature weights, width, C and fit; those that choose "
@@ -317,7 +317,7 @@ def main() -> None:
     if given.verb == "draw":
         draw(given.results, given.picture)
         if given.results == RESULTS:
-            tell(given.results)
+            publish_all(sections())
     elif given.rows and given.results == RESULTS:
         parser.error("--rows needs a --results of its own: the picture is of all rows")
     else:

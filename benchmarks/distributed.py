@@ -4,9 +4,10 @@ DSEKL_DATA=... python benchmarks/distributed.py covertype [--rows 581012] [--def
 DSEKL_DATA=... python benchmarks/distributed.py workers [--rows 100000]
 DSEKL_DATA=... python benchmarks/distributed.py kills [--rows 100000] [--kills 20]
 DSEKL_DATA=... python benchmarks/distributed.py scheduler [--rows 100000]
-DSEKL_DATA=... python benchmarks/distributed.py memory [--rows 4300000] [--limit 900]
+DSEKL_DATA=... python benchmarks/distributed.py memory [--rows 2000000] [--limit 900]
 DSEKL_DATA=... python benchmarks/distributed.py traffic [--rows 581012]
 DSEKL_DATA=... python benchmarks/distributed.py lightgbm [--rows 581012]
+DSEKL_DATA=... python benchmarks/distributed.py killed [--rows 50000] [--patience 60]
 python benchmarks/distributed.py publish
 
 Nothing is chosen on test rows. The paper's own scheme is in docs/reproduction.md.
@@ -26,21 +27,15 @@ if sys.path[0] == str(Path(__file__).resolve().parent):
 
 import cells
 import distributed_failures as failures
-import distributed_model as model_of
 import distributed_rows as rows_of
 import distributed_tables as tables
 import distributed_volumes as volumes
 from distributed import Client
 from distributed_rows import CELLS, FIXED, Cell
-from report import publish
+from report import publish_all
 
 from dsekl import DSEKLClassifier
 from dsekl.dask import DaskDSEKLClassifier
-
-KILLED_SHARE = 5
-"""A worker is killed in a fit of one row in so many, as a second fit of all would only take longer."""
-
-COMMAND = "DSEKL_DATA=... python benchmarks/distributed.py"
 
 
 def measure_covertype(options: argparse.Namespace) -> None:
@@ -87,10 +82,22 @@ def measure_workers(options: argparse.Namespace) -> None:
             rows_of.kept("workers", str(n), lambda n=n: cell(n), again=True)
 
 
-def measure_lightgbm(options: argparse.Namespace) -> None:
-    """LightGBM's own Dask estimator on the same cluster: time, error, and a killed worker."""
+def _boosted(client: Client) -> Any:
+    """Return LightGBM's own estimator on Dask."""
     from lightgbm import DaskLGBMClassifier
 
+    return DaskLGBMClassifier(client=client, n_estimators=1000, num_leaves=255, random_state=0, verbose=-1)
+
+
+def _exact(client: Client) -> Any:
+    return DaskDSEKLClassifier(client=client, random_state=0, verbose=False)
+
+
+MAKERS: dict[str, Callable[[Client], Any]] = {"dsekl": _exact, "LightGBM": _boosted}
+
+
+def measure_lightgbm(options: argparse.Namespace) -> None:
+    """LightGBM's Dask estimator and ours on clusters that are alike: time and error."""
     X, y, X_test, y_test = rows_of.covertype(options.rows)
 
     def cell(make: Callable[[Client], Any]) -> Cell:
@@ -100,44 +107,52 @@ def measure_lightgbm(options: argparse.Namespace) -> None:
             model.fit(*rows)
             seconds = perf_counter() - started
             error = float((model.predict(rows_of.collections(X_test, y_test)[0]).compute() != y_test).mean())
-            few = [part[: len(X) // KILLED_SHARE].persist() for part in rows]
-            after, patience = 0.6 * seconds / KILLED_SHARE, options.patience + 2 * seconds
-            killed = failures.when_killed(client, make(client), few, after, patience)
-            return {"seconds": seconds, "error": error, "killed": killed, "rows": len(X)}
+        return {"seconds": seconds, "error": error, "rows": len(X)}
 
-    makers: dict[str, Callable[[Client], Any]] = {
-        "dsekl": lambda client: DaskDSEKLClassifier(client=client, random_state=0, verbose=False),
-        "LightGBM": lambda client: DaskLGBMClassifier(
-            client=client, n_estimators=1000, num_leaves=255, random_state=0, verbose=-1
-        ),
-    }
-    for name, make in makers.items():
+    for name, make in MAKERS.items():
         rows_of.kept("lightgbm", name, lambda make=make: cell(make), options.again)
 
 
-SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], None], Callable[[dict[str, Cell]], str]]] = {
-    "covertype": (measure_covertype, tables.covertype_table),
-    "workers": (measure_workers, tables.workers_table),
-    "kills": (failures.measure_kills, tables.kills_table),
-    "scheduler": (failures.measure_scheduler, tables.scheduler_table),
-    "memory": (volumes.measure_memory, tables.memory_table),
-    "traffic": (volumes.measure_traffic, tables.traffic_table),
-    "lightgbm": (measure_lightgbm, tables.lightgbm_table),
+SHARES_OF_A_FIT = (0.3, 0.6, 0.9)
+"""Moments at which a worker is killed, over the time of a fit in peace."""
+
+
+def measure_killed(options: argparse.Namespace) -> None:
+    """LightGBM's Dask estimator and ours where a worker is killed in the middle of a fit."""
+    X, y, *_ = rows_of.covertype(options.rows or 50_000)
+
+    def cell(make: Callable[[Client], Any]) -> Cell:
+        with rows_of.workers(2) as client:
+            rows = rows_of.persisted(X, y)
+            started = perf_counter()
+            make(client).fit(*rows)
+            seconds = perf_counter() - started
+        found = {}
+        for share in SHARES_OF_A_FIT:
+            with rows_of.workers(2) as client:  # another one, as a fit that waits for ever keeps its own
+                rows, patience = rows_of.persisted(X, y), options.patience + 2 * seconds
+                found[str(share)] = failures.when_killed(client, make(client), rows, share * seconds, patience)
+        return {"in_peace": seconds, "killed": found, "rows": len(X)}
+
+    for name, make in MAKERS.items():
+        rows_of.kept("killed", name, lambda make=make: cell(make), options.again)
+
+
+MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
+    "covertype": measure_covertype,
+    "workers": measure_workers,
+    "kills": failures.measure_kills,
+    "scheduler": failures.measure_scheduler,
+    "memory": volumes.measure_memory,
+    "traffic": volumes.measure_traffic,
+    "lightgbm": measure_lightgbm,
+    "killed": measure_killed,
 }
-
-
-def publish_all() -> None:
-    found = cells.read(CELLS)
-    for section, (_, made) in SECTIONS.items():
-        if section in found:
-            publish(f"Many machines: {section}", f"{COMMAND} {section}", made(found[section]))
-    if model_of.can_be_made(found):
-        publish("Many machines: a model", "python benchmarks/distributed.py publish", model_of.model_table(found))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("section", choices=[*SECTIONS, "publish"])
+    parser.add_argument("section", choices=[*MEASURES, "publish"])
     parser.add_argument("--rows", type=int, default=None)
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--kills", type=int, default=20)
@@ -146,9 +161,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     if options.section == "publish":
-        publish_all()
+        publish_all(tables.sections())
     else:
-        SECTIONS[options.section][0](options)
+        MEASURES[options.section](options)
 
 
 if __name__ == "__main__":

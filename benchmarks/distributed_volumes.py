@@ -19,13 +19,16 @@ from distributed_rows import FIXED, Cell
 from report import load, memory
 
 NARROW: dict[str, Any] = {**FIXED, "gamma": 1_000.0, "memory_budget": 64}
-"""Rows that are ten times as dense have a narrower kernel."""
+"""More rows in as little space have a narrower kernel."""
 
-PART_ROWS = 50_000
+TIMES = 3
+"""Times that each column is there, with noise of its own, so that rows are large."""
+
+PART_ROWS = 15_000
 """Rows of a part, on average: building one takes several times its memory."""
 
-USUAL_ROWS = 4_300_000
-"""Rows that are more than two workers hold: 1.86 GB as float64."""
+USUAL_ROWS = 2_000_000
+"""Rows that are more than two workers and the client hold: 2.6 GB as float64."""
 
 NOISE = 0.01
 PARQUET_ROWS = 25_000
@@ -90,15 +93,16 @@ def _columns(frame: Any) -> tuple[Any, Any]:
 
 
 def write_rows(folder: str, n_rows: int) -> None:
-    """Write rows drawn from covertype, with noise in the ten columns of numbers; test rows are drawn from others."""
+    """Write rows drawn from covertype, with noise in columns of numbers; test rows are drawn from others."""
     X, y, X_test, y_test = rows_of.covertype(None)
     for name, n, source, labels in (("training", n_rows, X, y), ("test", TEST_ROWS, X_test, y_test)):
         (Path(folder) / name).mkdir()
         for number in range(-(-n // PARQUET_ROWS)):
             rng = np.random.default_rng([number, n])
             drawn = rng.integers(0, len(source), min(PARQUET_ROWS, n - number * PARQUET_ROWS))
-            rows = source[drawn].astype(np.float64)
-            rows[:, :10] += rng.normal(scale=NOISE, size=(len(rows), 10))
+            rows = np.tile(source[drawn].astype(np.float64), TIMES)
+            numbers = np.arange(rows.shape[1]) % source.shape[1] < 10
+            rows[:, numbers] += rng.normal(scale=NOISE, size=(len(rows), np.count_nonzero(numbers)))
             frame = pd.DataFrame(rows, columns=[f"x{k}" for k in range(rows.shape[1])]).assign(y=labels[drawn])
             frame.to_parquet(Path(folder) / name / f"{number:04d}.parquet")
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import cells
 import numpy as np
-from report import load, memory, publish, table
+from report import Section, load, memory, publish, publish_all, table
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
@@ -41,6 +41,26 @@ from dsekl.workers import Threads
 COMMAND = "DSEKL_DATA=... python benchmarks/exact.py"
 CELLS = cells.RESULTS / "exact.json"
 HEADER = ["model", "rows", "fit, s", "predict, s", "test error, %", "support vectors"]
+RIDGE_HEADER = ["data", "model", "rows", "fit, s", "test RMSE"]
+WORDS = {
+    "Covertype, exact": (
+        "covertype",
+        "Class 2 against the rest, columns scaled to [0, 1], gamma 100, C 4; 20,000 test rows. ± is the standard "
+        "deviation over splits.",
+    ),
+    "Skin, exact": (
+        "skin",
+        "Columns scaled to [0, 1], gamma 100, C 10; 20,000 test rows. ± is the standard deviation over splits.",
+    ),
+    "MNIST, exact": (
+        "mnist",
+        "gamma 0.02, C 5; the usual 10,000 test rows. dsekl's ± is over the seeds of its order of blocks; SVC has no "
+        "seed.",
+    ),
+    "Kernel ridge": ("ridge", "Columns and targets standardised; a fifth of the rows for the test."),
+}
+"""The sections made from the file of results: the task that measures each, and the words above its table."""
+
 SEEDS = (0, 1, 2)
 """Of the rows' split and of dsekl; what only stands beside has the first alone."""
 
@@ -150,11 +170,7 @@ def covertype_fits() -> Iterator[Fit]:
 
 def covertype() -> None:
     measure("covertype", covertype_fits())
-    publish(
-        "Covertype, exact", COMMAND + " covertype",
-        "Class 2 against the rest, columns scaled to [0, 1], gamma 100, C 4; 20,000 test rows. ± is the standard "
-        "deviation over splits.\n\n" + table(HEADER, lines_of("covertype")),
-    )  # fmt: skip
+    publish_all(sections("Covertype, exact"))
 
 
 def one_size(rows: str) -> None:
@@ -274,11 +290,7 @@ def skin_fits() -> Iterator[Fit]:
 
 def skin() -> None:
     measure("skin", skin_fits())
-    publish(
-        "Skin, exact", COMMAND + " skin",
-        "Columns scaled to [0, 1], gamma 100, C 10; 20,000 test rows. ± is the standard deviation over splits.\n\n"
-        + table(HEADER, lines_of("skin")),
-    )  # fmt: skip
+    publish_all(sections("Skin, exact"))
 
 
 def mnist_data() -> Data:
@@ -297,11 +309,7 @@ def mnist_fits() -> Iterator[Fit]:
 
 def mnist() -> None:
     measure("mnist", mnist_fits())
-    publish(
-        "MNIST, exact", COMMAND + " mnist",
-        "gamma 0.02, C 5; the usual 10,000 test rows. dsekl's ± is over the seeds of its order of blocks; SVC has no "
-        "seed.\n\n" + table(HEADER, lines_of("mnist")),
-    )  # fmt: skip
+    publish_all(sections("MNIST, exact"))
 
 
 RIDGE_SETS = {"california-housing": dict(gamma=0.5, C=10.0), "protein-casp": dict(gamma=1.0, C=1.0)}
@@ -325,17 +333,26 @@ def ridge_fits(name: str) -> Iterator[Fit]:
 
 
 def ridge() -> None:
-    rows = []
     for name in RIDGE_SETS:
         measure(f"ridge, {name}", ridge_fits(name))
+    publish_all(sections("Kernel ridge"))
+
+
+def ridge_lines() -> Iterator[list[str]]:
+    """Yield the lines of the table of ridge, from the file of results."""
+    for name in RIDGE_SETS:
         for model, runs in cells.read(CELLS)[f"ridge, {name}"].items():
             run = runs["0"]
-            rows.append([name, model, f"{run['rows']:,}", f"{run['fit_seconds']:.1f}", f"{run['rmse']:.4f}"])
-    publish(
-        "Kernel ridge", COMMAND + " ridge",
-        "Columns and targets standardised; a fifth of the rows for the test.\n\n"
-        + table(["data", "model", "rows", "fit, s", "test RMSE"], rows),
-    )  # fmt: skip
+            yield [name, model, f"{run['rows']:,}", f"{run['fit_seconds']:.1f}", f"{run['rmse']:.4f}"]
+
+
+def sections(*titles: str) -> Iterator[Section]:
+    """Yield the sections that are made from the file of results: those of these titles, or all."""
+    for title, (task, words) in WORDS.items():
+        if not titles or title in titles:
+            header = RIDGE_HEADER if task == "ridge" else HEADER
+            lines = list(ridge_lines()) if task == "ridge" else lines_of(task)
+            yield Section(title, f"{COMMAND} {task}", f"{words}\n\n{table(header, lines)}")
 
 
 if __name__ == "__main__":

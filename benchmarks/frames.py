@@ -27,12 +27,10 @@ from time import process_time
 from typing import Any
 
 import cells
-import lightgbm
 import numpy as np
 from frame_csv import encoding, fitting, mixed_csv
-from frame_rivals import machines
 from frame_scores import Score, halves, mushrooms, read_raw, scored, timed_fit
-from report import publish, table
+from report import Section, publish_all, table
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.model_selection import train_test_split
@@ -66,9 +64,11 @@ the_panel = cache(panel_data)
 
 def show_tables(rows: int | None) -> Iterator[Measured]:
     """Compare machines on raw tables."""
+    import frame_rivals
+
     for name in RAW:
         X, y = read_raw(name)
-        for machine, make in machines(y.dtype.kind not in "if").items():
+        for machine, make in frame_rivals.machines(y.dtype.kind not in "if").items():
 
             def measure(seed: int, X: Any = X, y: Any = y, make: Any = make) -> Score:
                 fitted, new = halves(len(y), seed, rows)
@@ -120,6 +120,8 @@ def with_difference(found: dict[str, Score]) -> dict[str, Score]:
 
 def show_calibration(rows: int | None) -> Iterator[Measured]:
     """Compare probabilities: our own, scikit-learn's around the same machine, and LightGBM's."""
+    import lightgbm
+
     ways: dict[str, Callable[[], Any]] = {
         "dsekl": lambda: DSEKLClassifier(random_state=0),
         "CalibratedClassifierCV": lambda: CalibratedClassifierCV(DSEKLClassifier(random_state=0), ensemble=False),
@@ -208,6 +210,7 @@ def show_intervals(rows: int | None) -> Iterator[Measured]:
     These cover fewer rows than they say. Conformal ones are as much wider as a quarter of the training rows, which is
     held out for that, asks for.
     """
+    import lightgbm
 
     def ours(X: Any, y: Any, new: Any) -> Any:
         return DSEKLRegressor(random_state=0).fit(X, y).predict_interval(new, coverage=0.9).T
@@ -252,15 +255,28 @@ def show_csv(rows: int | None) -> Iterator[Measured]:
     yield f"{n_rows:,} rows, 30 columns", "", measure
 
 
-SHOWS: dict[str, tuple[Callable[[int | None], Iterator[Measured]], str]] = {
-    "tables": (show_tables, "Tables as they come"),
-    "categories": (show_categories, "Texts as they come against encodings by hand"),
-    "calibration": (show_calibration, "Calibration"),
-    "cost": (show_cost, "What calibration costs"),
-    "objective": (show_objective, "Choosing by decisions or by probabilities"),
-    "intervals": (show_intervals, "Intervals"),
-    "csv": (show_csv, "A large csv"),
-}
+SHOWS: dict[str, tuple[Callable[[int | None], Iterator[Measured]], str, str]] = {
+    "tables": (show_tables, "Raw tables", "RMSE and MAE in units of the target."),
+    "categories": (
+        show_categories, "Categorical columns against encodings by hand",
+        f"Test error in %, or RMSE in % of the target's deviation; at most {MOST_ROWS:,} training rows.",
+    ),
+    "calibration": (
+        show_calibration, "Calibration",
+        f"At most {MOST_ROWS:,} training rows ({MOST_OF_LARGE:,} of {' and '.join(LARGE)}).",
+    ),
+    "cost": (show_cost, "What calibration costs", "CPU seconds, one thread."),
+    "objective": (
+        show_objective, "Choosing by decisions or by probabilities", f"At most {FEW_ROWS:,} training rows."
+    ),
+    "intervals": (
+        show_intervals, "Intervals",
+        "Intervals that should cover 90 % of the new rows: coverage in %, and mean width in units of the target's "
+        f"deviation; at most {MOST_ROWS:,} training rows. A quarter of these is held out for the conformal intervals.",
+    ),
+    "csv": (show_csv, "A large csv", "Through `dsekl fit`."),
+}  # fmt: skip
+"""What can be shown: how, under which title, and the words above the table."""
 
 
 def measured(
@@ -301,13 +317,38 @@ def common(of_seeds: dict[str, Score]) -> list[str]:
     return [name for name in first if all(name in scores for scores in of_seeds.values())]
 
 
+SCORES = ("AUC", "coverage", "log loss", "calibration error", "error", "RMSE", "MAE", "width")
+"""In the order of a table's columns; what is not among them comes last."""
+
+
+def place(column: str) -> tuple[int, bool, str]:
+    """Return where a column belongs: by its score, dsekl first."""
+    score, _, who = column.partition(", ")
+    return SCORES.index(score) if score in SCORES else len(SCORES), who not in ("", "dsekl"), who
+
+
 def as_markdown(found: dict[str, Score]) -> str:
     """Return scores as a table, one column a score."""
-    names = list(dict.fromkeys(name for scores in found.values() for name in scores))
+    names = sorted({name for scores in found.values() for name in scores}, key=place)
     lines = [
         [row, *(f"{scores[name]:.4g}" if name in scores else "" for name in names)] for row, scores in found.items()
     ]
     return table(["", *names], lines)
+
+
+def sections(*shows: str) -> Iterator[Section]:
+    """Yield the sections that are made from files of results: those of these shows, or all."""
+    for show, (_, title, words) in SHOWS.items():
+        kept = cells.read(cells.RESULTS / f"frames-{show}.json")
+        if kept and (not shows or show in shows):
+            seeds = sorted({len(of_seeds) for groups in kept.values() for of_seeds in groups.values()})
+            found = means(kept)
+            if show == "categories":
+                found = with_difference(found)
+            counts = " to ".join(map(str, seeds))
+            halves = "Fitted on a random half" if seeds[-1] == 1 else f"Means over {counts} fitted random halves"
+            command = f"DSEKL_DATA=... python benchmarks/frames.py {show} --seeds {seeds[-1]}"
+            yield Section(title, command, f"{words} {halves}.\n\n{as_markdown(found)}")
 
 
 def main() -> None:
@@ -320,11 +361,10 @@ def main() -> None:
     parser.add_argument("--timed", action="store_true", help="keep wall-clock seconds: nothing else may run")
     given = parser.parse_args()
     found = means(measured(given.show, given.rows, given.seeds, given.only, given.timed))
-    text = as_markdown(with_difference(found) if given.show == "categories" and not given.only else found)
     if given.rows is not None:
-        print(text)
+        print(as_markdown(found))
         return
-    publish(SHOWS[given.show][1], f"python benchmarks/frames.py {given.show} --seeds {given.seeds}", text)
+    publish_all(sections(given.show))
 
 
 if __name__ == "__main__":

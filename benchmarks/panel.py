@@ -12,13 +12,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from time import process_time
 from typing import Any
 
 import cells
 import numpy as np
 from headline import NEW, OURS, Cells, behind, means, ranks_of, read_cells, shared_splits
-from report import publish, table
+from report import Section, publish_all, table
 from rivals import MODELS, measure
 from sklearn.model_selection import train_test_split
 from tabular_data import panel_data
@@ -86,12 +87,13 @@ def mean_ranks(label: str, ranks: list[Any]) -> list[str]:
     return [label, *(f"{mean:.2f} ± {error:.2f}" for mean, error in zip(np.mean(ranks, axis=0), errors, strict=True))]
 
 
-def publish_all() -> None:
+def sections() -> Iterator[Section]:
+    """Yield the sections that are made from the file of results."""
     found = read_cells()
     errors = means(found, "error", list(MODELS))
     counts = Counter(len(shared_splits(models, list(MODELS))) for models in found.values())
     n_splits = " and ".join(f"{n} of {count} tables" for n, count in sorted(counts.items(), reverse=True))
-    publish(
+    yield Section(
         "Tables", COMMAND + " measure all; python benchmarks/panel.py publish",
         "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation), mean over "
         f"the splits that all models have ({n_splits}), at most {MOST_TRAINING_ROWS:,} training and "
@@ -99,10 +101,10 @@ def publish_all() -> None:
         f"designed on the new ones.\n\n" + table(["data", *MODELS], lines_of(errors))
         + f"\n\nBehind the best by more than a tenth: {', '.join(behind(errors)) or 'none'}.",
     )  # fmt: skip
-    publish(
+    yield Section(
         "What the defaults chose", COMMAND + " measure dsekl; python benchmarks/panel.py publish",
-        "How often each candidate was chosen in the fits of the table above, of all that chose; losses in those of "
-        "labels. `python benchmarks/ablation.py` measures what each choice adds.\n\n"
+        "How often each candidate was chosen in the fits of the table above, of all that chose; losses are those "
+        "of classifiers. `python benchmarks/ablation.py` measures what each choice adds.\n\n"
         + table(["choice", "candidates"], chosen_lines(found)),
     )  # fmt: skip
 
@@ -124,4 +126,4 @@ if __name__ == "__main__":
         wanted = [n for n in MODELS if n in sys.argv[2:] or "all" in sys.argv or ("rivals" in sys.argv and n != OURS)]
         measure_cells(wanted)
     else:
-        publish_all()
+        publish_all(sections())

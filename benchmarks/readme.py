@@ -20,7 +20,7 @@ WIDTH = 120
 
 def wrapped(text: str) -> str:
     """Break lines anew, as figures differ in length: a table's line and the first line of a bullet stay beginnings."""
-    whole = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)  # code stays on one line
+    whole = re.sub(r"`[^`]*`|\d (?=%|s\b)", lambda found: found[0].replace(" ", "\0"), text)  # code, numbers with units
     pieces = re.split(r"\n(?=- |\|)", whole.strip())
     lines = "\n".join(
         piece

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,19 +24,46 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def publish(section: str, command: str, text: str, path: Path = PAGE) -> None:
-    """Print ``text`` and put it into its section of a page."""
-    print(f"\n## {section}\n\n{text}\n")
-    machine = (
-        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
+@dataclass(frozen=True)
+class Section:
+    """A section of a page: its title, the command that measures it, and its words and tables."""
+
+    title: str
+    command: str
+    text: str
+
+    def put(self, page: str, machine: str) -> str:
+        """Return the page with this section in its place, or at the end."""
+        start, end = f"<!-- {self.title} -->", f"<!-- end of {self.title} -->"
+        if start not in page:
+            page += f"\n## {self.title}\n\n{start}\n{end}\n"
+        before, rest = page.split(start)
+        return f"{before}{start}\nMade by `{self.command}` ({machine}).\n\n{self.text}\n{end}{rest.split(end)[1]}"
+
+    def machine(self, page: str) -> str | None:
+        """Return what the page says of the machine, the versions and the day of this section."""
+        found = re.search(rf"<!-- {re.escape(self.title)} -->\nMade by `[^`]*` \((.*)\)\.\n", page)
+        return found and found[1]
+
+
+def today() -> str:
+    """Return the machine, the versions and the day of what is measured now."""
+    return (
+        f"dsekl {version('dsekl')}, {date.today()}; {os.cpu_count()} cores, {platform.machine()}, "
+        f"Python {platform.python_version()}, NumPy {np.__version__}"
     )
-    body = f"Made by `{command}` ({machine}).\n\n{text}\n"
-    start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
-    page = path.read_text()
-    if start not in page:
-        page += f"\n## {section}\n\n{start}\n{end}\n"
-    before, rest = page.split(start)
-    path.write_text(before + start + "\n" + body + end + rest.split(end)[1])
+
+
+def publish(title: str, command: str, text: str, path: Path = PAGE) -> None:
+    """Print ``text`` and put it into its section of a page."""
+    print(f"\n## {title}\n\n{text}\n")
+    path.write_text(Section(title, command, text).put(path.read_text(), today()))
+
+
+def publish_all(sections: Iterable[Section]) -> None:
+    """Publish sections that are made from files of results."""
+    for section in sections:
+        publish(section.title, section.command, section.text)
 
 
 def best_of(*tasks: Callable[[], Any], rounds: int = 5) -> list[float]:

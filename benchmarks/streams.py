@@ -19,7 +19,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from report import load, publish, table
+from report import Section, load, publish_all, table
 from river import datasets as streams
 from river import ensemble, forest, linear_model, metrics, neighbors, preprocessing, tree
 from river.datasets import synth
@@ -56,14 +56,43 @@ NOTES = {
 Data = tuple[np.ndarray, np.ndarray]
 
 
-def show(section: str, part: str, header: list[str], lines: list[list[str]], *more: tuple[list[str], Any]) -> None:
-    """Print the tables of a part, and keep them: on the page, and as JSON in ``results``."""
-    tables = [(header, lines), *more]
-    RESULTS.mkdir(exist_ok=True)
-    found = [[dict(zip(header, line, strict=True)) for line in lines] for header, lines in tables]
+TITLES = {
+    "budgets": "Streams on a budget",
+    "covertype": "Streams of seven classes",
+    "large": "Streams on a large budget",
+    "published": "Published online algorithms",
+    "river": "River's streams",
+    "drift": "Drift",
+    "cost": "Cost of a row of a stream",
+    "settings": "Settings on other streams",
+}
+
+
+def defaults(part: str) -> str:
+    """Return the settings that change most often of the classifier that a part measures."""
+    model = KernelClassifier() if part in ("river", "drift") else OnlineDSEKLClassifier()
+    return f"loss {model.loss}, C {model.C}"
+
+
+def show(part: str, header: list[str], lines: list[list[str]], *more: tuple[list[str], Any]) -> None:
+    """Keep the tables of a part as JSON in ``results``, with what a reader must know, and put them on the page."""
+    tables = [[dict(zip(header, line, strict=True)) for line in lines] for header, lines in ((header, lines), *more)]
+    found = {"defaults": defaults(part), "notes": NOTES.get(part, ""), "tables": tables}
     (RESULTS / f"streams_{part}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    texts = [*([NOTES[part]] if part in NOTES else []), *(table(header, lines) for header, lines in tables)]
-    publish(section, f"{COMMAND} {part}", "\n\n".join(texts))
+    publish_all(sections(part))
+
+
+def sections(*parts: str) -> Iterator[Section]:
+    """Yield the sections that are made from files of results: those of these parts, or all."""
+    for part, title in TITLES.items():
+        path = RESULTS / f"streams_{part}.json"
+        if path.exists() and (not parts or part in parts):
+            found = json.loads(path.read_text())
+            tables = [table(list(lines[0]), [list(line.values()) for line in lines]) for lines in found["tables"]]
+            notes = [found["notes"]] if found["notes"] else []
+            if found["defaults"] != defaults(part):
+                notes.append(f"The defaults were then {found['defaults']}; now they are {defaults(part)}.")
+            yield Section(title, f"{COMMAND} {part}", "\n\n".join(filter(None, [" ".join(notes), *tables])))
 
 
 def mean_and_spread(errors: list[float]) -> str:
@@ -142,7 +171,7 @@ def budgets(shuffles: int) -> None:
         lines.append(one_pass("ijcnn1", ijcnn1, budget, shuffles, best))
         settings = chosen(ijcnn1, budget, shuffles)
         lines.append(one_pass("ijcnn1, least progressive error", ijcnn1, budget, shuffles, best, **settings))
-    show("Streams on a budget", "budgets", HEADER, lines)
+    show("budgets", HEADER, lines)
 
 
 def covertype_small(shuffles: int) -> None:
@@ -151,12 +180,12 @@ def covertype_small(shuffles: int) -> None:
     lines.append(
         one_pass("covertype, 7 classes, least progressive error", covertype, 500, shuffles, "23.11 %", **settings)
     )
-    show("Streams of seven classes", "covertype", HEADER, lines)
+    show("covertype", HEADER, lines)
 
 
 def large(shuffles: int) -> None:
     lines = [one_pass("covertype, 7 classes", covertype, 50_000, shuffles, "none")]
-    show("Streams on a large budget", "large", HEADER, lines)
+    show("large", HEADER, lines)
 
 
 ALGORITHMS: dict[str, list[Callable[..., Any]]] = {
@@ -207,7 +236,7 @@ def published(shuffles: int) -> None:
         lines.append([name, mean_and_spread(errors), published, f"{best[2]:g}", str(shuffles)])
         print("  ", *lines[-1], flush=True)
     header = ["algorithm, ijcnn1, budget 100", "test error, one pass", "published", "gamma", "shuffles"]
-    show("Published online algorithms", "published", header, lines)
+    show("published", header, lines)
 
 
 class LastTarget:
@@ -282,7 +311,7 @@ def river(shuffles: int) -> None:
         numbers.append([dataset.__name__, *(f"{score:.3f} ({us:.0f} µs)" for score, us in found.values())])
         print("  ", *numbers[-1], flush=True)
     header = ["progressive accuracy", *classifiers()]
-    show("River's streams", "river", header, lines, (["progressive MAE", *regressors()], numbers))
+    show("river", header, lines, (["progressive MAE", *regressors()], numbers))
 
 
 N_DRIFT = 4_000
@@ -316,7 +345,7 @@ def drift(shuffles: int) -> None:
         found = {n: progressive(m, rows(), metrics.Accuracy(), N_DRIFT // 2) for n, m in classifiers().items()}
         lines.append([name, *(f"{100 * score:.2f} %" for score, _ in found.values())])
         print("  ", *lines[-1], flush=True)
-    show("Drift", "drift", ["accuracy after the drift", *classifiers()], lines)
+    show("drift", ["accuracy after the drift", *classifiers()], lines)
 
 
 def cost(shuffles: int) -> None:
@@ -345,7 +374,7 @@ def cost(shuffles: int) -> None:
             river_model.predict_one(x)
             river_model.learn_one(x, int(label))
         lines.append([name, f"{(process_time() - start) / 5000 * 1e6:.0f}"])
-    show("Cost of a row of a stream", "cost", ["predict and learn", "CPU µs a row"], lines)
+    show("cost", ["predict and learn", "CPU µs a row"], lines)
 
 
 def synthetic(rows: Any) -> Data:
@@ -422,7 +451,7 @@ def losses_and_C(shuffles: int) -> None:
         lines.append([name, *found])
         print("  ", *lines[-1], flush=True)
     header = ["progressive error", *(f"{loss}, C={C}" for loss, C in ASKED)]
-    show("Settings on other streams", "settings", header, lines)
+    show("settings", header, lines)
 
 
 PARTS = {

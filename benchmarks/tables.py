@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
 import cells
 import numpy as np
-from report import load, publish, table
+from report import Section, load, publish, publish_all, table
 from rivals import TunedSVM, boosting, measure, ours
 from sklearn import datasets
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -79,6 +80,11 @@ def madelon() -> None:
                 cell["top"] = float(np.sort(model.feature_importances_)[-20:].sum())
             cells.keep(CELLS, ["madelon", name, str(seed)], cell)
             print("  ", name, seed, cell, flush=True)
+    publish_all(sections())
+
+
+def sections() -> Iterator[Section]:
+    """Yield the section that is made from the file of results."""
     rows = []
     for name, runs in cells.read(CELLS)["madelon"].items():
         errors, seconds = ([run[figure] for run in runs.values()] for figure in ("error", "seconds"))
@@ -87,7 +93,7 @@ def madelon() -> None:
             name, cells.spread([100 * error for error in errors], 1), cells.span(seconds, 1),
             f"{cells.span(top)} %" if top else "",
         ])  # fmt: skip
-    publish(
+    yield Section(
         "Madelon", COMMAND + " madelon",
         "500 columns, 480 of them noise; 2,000 rows, 600 for the test; three seeds, ± their standard deviation. The "
         "last column is the share of the 20 heaviest columns in the importances.\n\n"

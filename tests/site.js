@@ -23,7 +23,7 @@
   // Words that are cut off: an element that hides what does not fit, and has more than fits. (Widths are asked for
   // first, as styles cost more.)
   const overfull = (element) => element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 2;
-  for (const element of document.querySelectorAll(".bd-article *, .bd-sidebar-secondary *, .bd-header *")) {
+  for (const element of document.querySelectorAll(".bd-article *, .bd-sidebar-secondary *, .bd-header *, .prev-next-area *")) {
     if (!overfull(element)) continue;
     const style = getComputedStyle(element);
     const hides = style.overflowX === "hidden" || style.overflowX === "clip" || style.textOverflow === "ellipsis";

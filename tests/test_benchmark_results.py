@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -53,3 +54,42 @@ def test_the_claim_measured_again_keeps_what_was_chosen_for_the_same_rivals(scri
     assert (anew["points"], anew["chosen"], anew["versions"]["dsekl"]) == ([], old["chosen"], "0.2.0")
     around["versions"]["lightgbm"] = "4"
     assert begun(old, around, True, "")["chosen"] == {}
+
+
+@pytest.fixture
+def pages() -> Iterator[Any]:
+    """The script that fills the pages; last on the path, as one of its neighbours is called as Dask's package."""
+    pytest.importorskip("dask", reason="needs dsekl[dask]")
+    pytest.importorskip("river", reason="needs dsekl[river]")
+    sys.path.append(BENCHMARKS)
+    yield import_module("pages")
+    sys.path.remove(BENCHMARKS)
+
+
+def test_the_tables_are_those_of_the_files_of_results(pages: Any) -> None:
+    page = pages.PAGE.read_text()
+    assert len(list(pages.sections())) > 15
+    assert pages.filled(page) == page, "run: python benchmarks/pages.py"
+
+
+def test_a_table_that_was_changed_by_hand_is_found(pages: Any) -> None:
+    page = pages.PAGE.read_text()
+    typed = page.replace("| mean rank | ", "| mean rank | 1.00 ± 0.10; ")
+    assert typed != page
+    assert pages.filled(typed) == page
+
+
+def test_every_file_of_results_fills_a_section(pages: Any) -> None:
+    told = {path.name for files in pages.SCRIPTS.values() for path in pages.RESULTS.glob(files)}
+    published_by_their_commands = {"seconds.json", "cost.json"}
+    assert {path.name for path in pages.RESULTS.glob("*.json")} - published_by_their_commands == told
+
+
+def test_every_section_names_its_version_and_day(pages: Any) -> None:
+    page = pages.PAGE.read_text()
+    titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert len(titles) > 30
+    for title in titles:
+        machine = pages.Section(title, "", "").machine(page)
+        assert machine, title
+        assert re.match(r"dsekl \d\S*, \d{4}-\d\d-\d\d; ", machine), title

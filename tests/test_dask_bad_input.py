@@ -177,6 +177,30 @@ def test_frames_of_two_sources_are_put_together_by_their_places() -> None:
         blocks.blocks_of(rows, dd.from_map(lambda k: first["a"], range(3), meta=first["a"].iloc[:0]))
 
 
+def test_frames_of_one_source_are_put_together_by_their_places_too() -> None:
+    """Dask would put a target beside the row of its index, wherever that is by now."""
+    frame = pd.DataFrame(X[:90], columns=["a", "b"], index=np.random.default_rng(0).permutation(90))
+    whole = dd.from_pandas(frame.assign(y=X[:90, 0], w=X[:90, 1]), npartitions=2, sort=False)
+    rows, y, weights = whole[["a", "b"]], whole["y"], whole["w"]
+    for given in ((rows.reset_index(drop=True), y, weights), (rows, y.reset_index(drop=True), weights)):
+        found = blocks.blocks_of(*given)
+        assert found.weights is not None
+        assert len(found.X) == 2
+        for block, of, weight in zip(found.X, found.y, found.weights, strict=True):
+            np.testing.assert_array_equal(block.compute()["a"], of.compute())
+            np.testing.assert_array_equal(block.compute()["b"], weight.compute())
+
+
+def test_frames_of_one_source_with_other_rows_are_named(client: Client, fitted: DaskDSEKLClassifier) -> None:
+    parts = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(y=LABELS), npartitions=4)
+    some = parts[parts["a"] > 0.5]
+    for rows, y in ((some, parts["y"]), (parts, some["y"]), (some.reset_index(drop=True), parts["y"])):
+        with pytest.raises(ValueError, match=r"partition 0 has \d+ rows of X and \d+ of y; cut both alike"):
+            clone(fitted).fit(rows[["a", "b"]], y)
+        with pytest.raises(ValueError, match=r"a partition has \d+ rows of X and \d+ of y; cut both alike"):
+            fitted.score(rows[["a", "b"]].to_dask_array(), y)
+
+
 def test_a_worker_without_dsekl_is_named(client: Client) -> None:
     options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
     bare = subprocess.Popen([sys.executable, "-c", WITHOUT_DSEKL, client.scheduler.address, *options])

@@ -20,7 +20,7 @@ from distributed import Client, LocalCluster, worker_client
 
 from dsekl import DSEKLClassifier
 from dsekl.dask import DaskDSEKLClassifier, clients
-from tests.on_dask import LABELS, ROWS, SETTINGS, UP, C, X, same_bits
+from tests.on_dask import LABELS, ROWS, SETTINGS, UP, C, X, encoded_table, same_bits
 
 
 def test_an_asynchronous_client_is_named() -> None:
@@ -106,6 +106,14 @@ def test_rows_in_memory_are_cut_into_blocks(client: Client, fitted: DaskDSEKLCla
     model = clone(fitted).fit(given, y)
     assert (model.predict(ROWS).compute() == fitted.predict(ROWS).compute()).mean() > 0.99
     assert model.score(given, y) == pytest.approx(fitted.score(ROWS, UP), abs=0.01)
+
+
+def test_a_frame_in_memory_may_hold_texts(client: Client) -> None:
+    frame = encoded_table()
+    rows, y = frame.drop(columns="up"), frame["up"]
+    model = DaskDSEKLClassifier(gamma=3.0, C=C, random_state=0, n_parts=2, verbose=False).fit(rows, y)
+    assert model.feature_names_in_.tolist() == list(rows)
+    assert (model.predict(rows).compute() == y).mean() == model.score(rows, y) > 0.9
 
 
 def test_sparse_blocks_are_named(client: Client, fitted: DaskDSEKLClassifier) -> None:

@@ -32,7 +32,10 @@ def test_loads_are_even_by_threads() -> None:
 def test_the_tasks_of_a_shuffle_do_not_grow_with_its_rows_until_their_memory_does() -> None:
     many = [2**16] * 4_096
     counts = [len(groups_of(many, rows_a_task(sum(many), n_features))) for n_features in (10, 100, 10_000)]
-    assert counts == [256, 683, 4_096]
+    assert counts == [256, 1_366, 4_096]
+    small = [1_000] * 8
+    assert len(groups_of(small, rows_a_task(8_000, 10_000))) == 4
+    assert len(groups_of(small, rows_a_task(8_000, 100, budget=2**20))) == 8
     groups = groups_of([30_000] * 7, rows_a_task(210_000, 10))
     assert groups == [range(3), range(3, 6), range(6, 7)]
 

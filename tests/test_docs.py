@@ -18,6 +18,9 @@ from sklearn.datasets import make_moons
 
 import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl.expansions import Empirical
+from dsekl.kernels import ObjectKernel
+from dsekl.parts import LocalUpdates
 
 NumpyDocString = pytest.importorskip("numpydoc.docscrape", reason="needs dsekl[docs]").NumpyDocString
 
@@ -85,6 +88,14 @@ def test_defaults_are_those_of_the_signature(thing: type) -> None:
     for name, words in described(thing, "Parameters").items():
         if "default=" in words:
             assert ast.literal_eval(words.split("default=")[1]) == parameters[name].default, name
+
+
+@pytest.mark.parametrize("thing", SETTINGS)
+def test_everything_that_is_set_has_an_example_and_what_is_like_it(thing: type) -> None:
+    told = NumpyDocString(inspect.getdoc(thing))
+    if thing not in (Empirical, ObjectKernel, LocalUpdates):  # the default, and two that the guide shows
+        assert told["See Also"]
+        assert told["Examples"] or thing.__module__.startswith("dsekl.dask")  # they need a cluster
 
 
 @pytest.mark.parametrize("thing", ESTIMATORS)

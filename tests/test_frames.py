@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import dsekl
-from dsekl import DSEKLClassifier, DSEKLRegressor
+from dsekl import DSEKLClassifier, DSEKLRegressor, persistence
 from dsekl.data import target_statistics
 from dsekl.data.calendar_names import places_in_cycle
 from dsekl.data.encoder_learner import EncoderLearner
@@ -31,6 +31,7 @@ from dsekl.data.target_statistics import (
     Statistic,
     TargetMeans,
     crowded_pairs,
+    within_bounds,
 )
 from dsekl.estimators.units import spreads
 from dsekl.persistence import ModelFileError
@@ -280,6 +281,29 @@ def test_the_means_of_new_rows_count_weights() -> None:
     (weighted,) = TargetMeans.of(means.columns, means.targets, weights, np.random.default_rng(3)).statistics()
     np.testing.assert_allclose(weighted.means, found[0].means)
     assert weighted.of_all == pytest.approx(found[0].of_all)
+
+
+def test_statistics_leave_room_in_a_file(tmp_path: Path) -> None:
+    """A fit of hours could not be saved: a header has so many values, and each level and mean is one."""
+    n, classes = 110_000, 10
+    few, many = LevelBook(classes), LevelBook(classes)
+    shops = [f"shop {k % 90_000}" for k in range(n)]
+    encoded = np.hstack([few.of([f"s{k % 50}" for k in range(n)]), many.of(shops)])
+    read = [LevelColumn.read(book, encoded, slice(10 * k, 10 * (k + 1))) for k, book in enumerate((few, many))]
+    columns = within_bounds(read)
+    levels, of_row = columns[1].levels, columns[1].of_row
+    assert columns[0] is read[0]
+    assert levels == sorted(levels)
+    assert len(levels) < 90_000
+    assert set(levels) > {f"shop {k}" for k in range(20_000)}, "those that occur twice"
+    assert all(
+        (shop in levels) == (level < len(levels)) for shop, level in list(zip(shops, of_row, strict=True))[::997]
+    )
+    assert all(levels[level] == shop for shop, level in zip(shops, of_row, strict=True) if level < len(levels))
+    means = TargetMeans.of(columns, np.eye(classes)[np.arange(n) % classes], np.ones(n), np.random.default_rng(0))
+    header = {"table": [found.to_dict() for found in means.statistics()]}
+    persistence.write(tmp_path / "m", header, {})
+    assert persistence.read(tmp_path / "m")[0]["table"] == header["table"]
 
 
 def test_rows_that_judge_are_honest_where_categories_say_nothing() -> None:
@@ -689,13 +713,18 @@ def test_a_frame_at_fit_and_an_array_at_predict_go_by_places() -> None:
 
 
 def test_numbers_are_copied_once() -> None:
-    """What encoding needs beside the encoded rows is a few columns, not the numeric part again."""
+    """Learning an encoder, and encoding beside the encoded rows, need a few columns, not the numeric part again."""
     n, d = 20_000, 30
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, d)), columns=[f"n{k}" for k in range(d)])
     frame["kind"] = pd.Categorical(["a", "b"] * (n // 2))
     learner = EncoderLearner(list(frame.columns), ["kind"], np.random.default_rng(0))
-    table = dsekl.data.frames.FrameTable(frame)
+    table = dsekl.data.frames.FrameTable(frame.astype({f"n{k}": "Float32" for k in range(0, d, 2)}))
+    learner._sample_rows = 100
+    tracemalloc.start()
     learner.observe(table.chunk())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * 8 * n
     encoder, _ = learner.learned(scale=False, max_categories=10)
     encoder.encode(table.chunk())
     tracemalloc.start()

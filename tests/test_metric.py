@@ -20,9 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.gram.tree import random_subtrees
 from dsekl.kernels import Laplacian, Matern
-from dsekl.metric.candidates import Candidates
+from dsekl.metric import relevance
+from dsekl.metric.candidates import Candidates, n_repeated
 from dsekl.metric.data import Data
-from dsekl.metric.descent import Learner
+from dsekl.metric.descent import Descent, Learner
 from dsekl.metric.neighbours import neighbour_loss
 from dsekl.metric.scales import deviations
 from dsekl.models import Examples, Machine, fit
@@ -365,6 +366,22 @@ def test_features_of_one_group_are_selected_together() -> None:
     np.testing.assert_array_equal(candidates._heaviest(gamma, 2), [0, 3, 3, 3, 2])
 
 
+def test_weights_of_one_split_are_the_mean_of_several_descents() -> None:
+    """Each is led astray by other batches; where there are several splits, their own mean evens that out."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 3))
+    data = Data(as_rows(X), np.sin(3 * X[:, :1]), np.ones(900), absolute_errors, None, ALONE)
+    stages = Stages({}, None, lambda: None)
+    learned = Candidates(data, [np.arange(300)], X.std(axis=0), 0, stages).learned(lambda done: None)["learned"][0]
+    names = ["descent 0, equal", "descent 0, equal, again 1", "descent 0, equal, again 2"]
+    found = [stages.take(name, Descent, {"features": 3}) for name in names]
+    ends = np.array([descent.average for descent in found if descent is not None])
+    assert len(ends) == n_repeated(1, 900) == 3
+    assert np.ptp(ends, axis=0).min() > 0
+    np.testing.assert_allclose(learned, np.exp(ends.mean(axis=0)))
+    assert n_repeated(5, 900) == n_repeated(1, 540_000) == 1
+
+
 def test_a_start_that_is_decidedly_behind_halfway_goes_no_further() -> None:
     """In one unit a column of large codes has all of the distance. A search that goes on comes to the same weights."""
     rng = np.random.default_rng(0)
@@ -387,3 +404,35 @@ def test_a_start_that_is_decidedly_behind_halfway_goes_no_further() -> None:
         again = learned(before, lambda: None)
         for name, gammas in whole.items():
             np.testing.assert_array_equal(again[name], gammas)
+
+
+def test_a_weak_signal_in_a_few_of_a_hundred_columns_is_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 100))
+    signal = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 / 2 + X[:, 2]
+    y = signal + signal.std() * rng.standard_normal(800)
+    for seed in (0, 1):
+        model = DSEKLRegressor(random_state=seed).fit(X[:400], y[:400])
+        unexplained = np.mean((model.predict(X[400:]) - signal[400:]) ** 2) / signal[400:].var()
+        assert unexplained < 0.2
+
+
+def test_what_a_column_explains_alone() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((2_000, 12)), np.ones(2_000), rng.integers(0, 2, 2_000)])
+    y = X[:, :1] ** 2 + X[:, 13:] + X[:, 1:2] * X[:, 2:3]
+    found = relevance.relevances(X, y, np.ones(2_000))
+    assert found[0] > 0.4
+    assert found[13] > 0.02
+    assert found[12] == 0.0, "it is constant"
+    assert (found[1:12] < 0.02).all(), "these say nothing, or nothing alone"
+    repeated = relevance.relevances(np.repeat(X, 2, axis=0)[:, :1], np.repeat(y, 2, axis=0), np.full(4_000, 3.0))
+    np.testing.assert_allclose(repeated, found[:1], rtol=0.02)
+
+
+def test_sixty_rows_in_unlike_units_are_no_surprise() -> None:
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((460, 5))
+    X, y = Z * [1.0, 1e4, 1e-3, 10.0, 1e6], Z[:, 0] + np.abs(Z[:, 1])
+    model = DSEKLRegressor(random_state=0).fit(X[:60], y[:60])
+    assert model.score(X[60:], y[60:]) > 0.6

@@ -429,6 +429,53 @@ def test_the_automatic_loss_is_that_of_the_classes_so_far(tmp_path: Path) -> Non
     np.testing.assert_array_equal(machine.evaluate(rows), again.evaluate(rows))
 
 
+PLAIN = {
+    "lists": lambda part: part.tolist(),
+    "of other types": lambda part: part.astype(np.float32 if part.dtype == np.float64 else np.int16),
+    "not contiguous": lambda part: np.repeat(part, 2, axis=0)[::2],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("way", PLAIN)
+def test_rows_that_are_looked_at_and_plain_ones_give_one_model(way: str, name: str) -> None:
+    """Arrays of plain numbers need no check by scikit-learn, which takes longer than learning from a row."""
+    rounded = X.astype(np.float32).astype(np.float64)
+    targets = [part.astype(np.float32).astype(part.dtype) for part in KINDS[name][1]]
+    both = [KINDS[name][0](budget=20, random_state=0) for _ in range(2)]
+    for model, given in zip(both, (lambda part: part, PLAIN[way]), strict=True):
+        for row in range(40):
+            part = slice(row, row + 1)
+            model.partial_fit(given(rounded[part]), *(given(y[part]) for y in targets), **KINDS[name][2])
+    np.testing.assert_array_equal(values(both[0]), values(both[1]))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
+def test_plain_rows_that_cannot_be_used_teach_nothing(wrong: float) -> None:
+    model = learn(OnlineDSEKLRegressor(budget=20, random_state=0), "numbers", 0, 20)
+    bad = np.where(np.arange(4) == 2, wrong, X[:1])
+    with pytest.raises(ValueError, match="X"):
+        model.partial_fit(bad, TARGETS[:1])
+    with pytest.raises(ValueError, match="X"):
+        model.predict(bad)
+    with pytest.raises(ValueError, match="y"):
+        model.partial_fit(X[:1], np.array([wrong]))
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:1, :3], TARGETS[:1])
+    assert model.n_seen_ == 20
+
+
+def test_sample_weights_that_change_later_change_nothing() -> None:
+    weights = np.ones(60)
+    models = [OnlineDSEKLRegressor(budget=20, random_state=0) for _ in range(2)]
+    for row in range(60):
+        part = slice(row, row + 1)
+        models[0].partial_fit(X[part], TARGETS[part], weights[part])
+        models[1].partial_fit(X[part], TARGETS[part])
+    weights[:] = 7.0
+    assert models[0].progressive_loss_ == models[1].progressive_loss_
+
+
 def test_masses_stay_bounded() -> None:
     learner = Learner.start(Settings(RBF(), Hinge(), gamma=1.0, budget=5, half_life=None), 2, 1, 0)
     rng, masses = np.random.default_rng(1), np.full(200, 1000.0)  # as many rows as 200,000 of weight 1

@@ -18,6 +18,7 @@ import dsekl
 from dsekl import DSEKLClassifier, DSEKLRegressor
 from dsekl.calibration import Calibration, Intervals, Unseen, calibrated, fit_intervals
 from dsekl.calibration.increasing_maps import Map
+from dsekl.estimators.late import Calibrating
 from dsekl.losses.log_loss import log_losses
 from dsekl.persistence import ModelFileError
 from dsekl.solvers import DualAscent
@@ -177,6 +178,27 @@ def test_the_richer_map_is_taken_only_where_it_wins() -> None:
     steps = calibrated(unseen_of(f, rng.random(4000) < np.where(f > 0.5, 0.98, np.where(f > -0.5, 0.5, 0.02))), False)
     assert steps.method == "isotonic"
     assert calibrated(unseen_of(f, rng.random(4000) < 1 / (1 + np.exp(-f))), has_odds=True).map.above == 1.0
+
+
+def test_odds_of_a_machine_of_half_the_rows_are_corrected_by_half() -> None:
+    """Its f is smaller than that of the model, where neither a richer map nor twice the slope would be right."""
+    f = rng.uniform(-4, 4, 4000)
+    shrunk = unseen_of(f / 2, rng.random(4000) < 1 / (1 + np.exp(-f)))
+    found = calibrated(shrunk, has_odds=True, by_less=True)
+    assert found.method == "sigmoid"
+    assert found.map.above == found.map.below == pytest.approx(2**0.5, rel=0.1)
+    assert calibrated(shrunk, has_odds=True).map.above == pytest.approx(2.0, rel=0.1)
+    true = calibrated(unseen_of(f, shrunk.targets[:, 0] > 0), has_odds=True, by_less=True)
+    assert true.map.above == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_slope_is_halved_where_the_model_has_more_rows_than_what_predicted() -> None:
+    f = rng.uniform(-4, 4, 4000)
+    shrunk = unseen_of(f / 2, rng.random(4000) < 1 / (1 + np.exp(-f)))
+    of_half = Unseen(shrunk.f, shrunk.targets, shrunk.weights, 2 * shrunk.places)
+    assert Calibrating(of_half, True, False, 1)().map.above < 1.6
+    assert Calibrating(of_half, True, True, 1)().map.above > 1.7
+    assert Calibrating(shrunk, True, False, 1)().map.above > 1.7
 
 
 def test_rows_that_are_all_right_are_no_proof_of_certainty() -> None:

@@ -24,7 +24,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from dsekl.data import DataFileError, SparseTable, Table, many_files, open_table, opener
 from dsekl.data import table as table_module
-from dsekl.data.recipe_learner import Options
+from dsekl.data.recipe_learner import Options, learn
 from dsekl.data.training_data import load_training
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
@@ -248,6 +248,24 @@ def test_parquet_columns_have_their_types(tmp_path: Path) -> None:
     assert chunk.text("day")[1] is None
     with pytest.raises(DataFileError, match=r"column 'tags': has the unsupported type list.*ignore=..."):
         chunk.column("tags")
+
+
+def test_a_parquet_column_of_which_nothing_is_known_is_left_out_as_in_csv(tmp_path: Path) -> None:
+    """pandas writes a column of None alone with a type of its own."""
+    table = pd.DataFrame({"empty": [None, None, None], "a": [1.0, 2.0, 3.0], "y": [0, 1, 0]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    one, other = (learn(opened(tmp_path / name), Options("y")) for name in ("t.csv", "t.parquet"))
+    assert other.encoder.left_out == one.encoder.left_out == {"empty": "all values are missing"}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_archive_with_one_name_twice_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "one.npy", X)
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        for _ in range(2):
+            archive.write(tmp_path / "one.npy", "X.npy")
+    assert "t.npz: holds 'X.npy' more than once" in problem(tmp_path / "t.npz")
 
 
 def test_an_archive_has_targets(tmp_path: Path) -> None:

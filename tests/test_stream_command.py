@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ import numpy as np
 import pytest
 
 from dsekl import persistence
-from dsekl.cli import stream_run
+from dsekl.cli import prediction_log, stream_run
+from dsekl.cli.prediction_log import PredictionLog
 from dsekl.data.streamed import StreamedRow
 from dsekl.online import stream_file
+from dsekl.online.dicts import MOST_CLASSES, DictMachine
 
+SETTINGS = {**{name: value for name, value in stream_run.DEFAULTS.items() if name != "seed"}, "loss": "hinge",
+            "C": 1.0, "classes": True}  # fmt: skip
 COMMAND = [sys.executable, "-m", "dsekl", "stream"]
 N = 900
 
@@ -240,3 +245,71 @@ def test_a_disk_that_is_full_for_a_while_costs_no_stream(table: Path, tmp_path: 
     for row in rows:
         run_of.take(row)
     assert stream_file.read(tmp_path / "m")[2]["lines"] == 9
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of resources")
+def test_predictions_wait_for_room_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's buffers drop what a disk does not take: most predictions of a stream were lost, with exit code 0."""
+    import resource
+
+    log = PredictionLog(tmp_path / "p.csv", None)
+    places = range(20_000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log.flushed() + 1000, hard))
+    try:
+        for place in places:
+            log.add(place, "u", None)
+        with pytest.raises(OSError, match=r"p.csv.unfinished"):
+            log.flushed()
+        monkeypatch.setattr(prediction_log, "MOST_WAITING", 10_000)
+        with pytest.raises(OSError, match="too large"):
+            log.add(len(places), "v", None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    log.finish()
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert lines == ["place,prediction,target", *(f"{place},u," for place in places), f"{len(places)},v,"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [(r'{"a":1,"a":2,"y":"u"}', "a name stands twice"), (r'{"a":1,"y":"\ud800"}', "surrogate"),
+     (r'{"a":1,"\udfff":2,"y":"u"}', "surrogate")],
+)  # fmt: skip
+def test_json_that_says_two_things_or_no_text_is_a_broken_line(tmp_path: Path, line: str, words: str) -> None:
+    lines = ['{"a":1,"y":"u\\u00e9\\ud83d\\ude00"}', line, '{"a":2,"y":"v"}']
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert f"t.jsonl:2: {'is no JSON' if 'twice' in words else 'has half'}" in run(
+        tmp_path / "t.jsonl", "-t", "y", code=2
+    )
+    options = ["-t", "y", "--skip-broken", "--json", "-m", tmp_path / "m", "-o", tmp_path / "p.csv"]
+    assert run(tmp_path / "t.jsonl", *options)["broken lines"] == 1
+    assert list(stream_file.read(tmp_path / "m")[0].codes) == ["ué😀", "v"]
+
+
+def test_a_stream_has_no_more_classes_than_its_file(tmp_path: Path) -> None:
+    """Its file was refused, after all that it had learned."""
+    machine = DictMachine(stream_file.settings_of({**SETTINGS, "budget": 1, "n_cols": 0}), 0)
+    machine.codes = {f"c{k}": k for k in range(MOST_CLASSES)}
+    with pytest.raises(ValueError, match=r"'new', and there are 1,000 classes already"):
+        machine.learn({"a": 1.0}, "new")
+    assert len(machine.codes) == MOST_CLASSES
+    assert len(machine.slots) == 0
+    del machine.codes["c7"]
+    with pytest.raises(ValueError, match="label has 2,000 characters"):
+        machine.learn({"a": 1.0}, "y" * 2000)
+
+
+def test_categories_that_are_long_texts_leave_room_in_a_file(tmp_path: Path) -> None:
+    """Texts that never repeat are no features; a stream of them could not be written."""
+    machine = DictMachine(stream_file.settings_of({**SETTINGS, "budget": 1, "n_cols": 0}), 0)
+    texts = [f"{k}" + "[,\U0001f600" * 30_000 for k in range(20)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for k, text in enumerate(texts):
+            machine.learn({"z": 1.0, f"b{k}": 1.0, "text": text}, "uv"[k % 2])
+    assert "'text' and others are left out" in str(told[0].message)
+    stream_file.write(tmp_path / "m", machine, {**SETTINGS, "budget": 1, "n_cols": 0}, {})
+    assert len(stream_file.read(tmp_path / "m")[0].slots) == len(machine.slots) > 21

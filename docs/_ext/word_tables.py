@@ -24,7 +24,7 @@ def _stack(app: Sphinx, doctree: nodes.document) -> None:
         table["classes"].append("stacked")
         for row in rows:
             for title, cell in list(zip(titles, row, strict=False))[1:]:
-                if title and cell.children and isinstance(cell[0], nodes.paragraph):
+                if title and cell.astext().strip() and isinstance(cell[0], nodes.paragraph):
                     cell[0].insert(0, nodes.inline("", f"{title}: ", classes=["heading"]))
 
 

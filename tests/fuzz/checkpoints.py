@@ -104,7 +104,7 @@ def forged_checkpoint(folder: Path, rng: random.Random) -> tuple[str, Path | Non
     name = rng.choice(sorted(checkpoints))
     path = folder / "forged"
     try:
-        path.write_bytes(forged(*checkpoints[name], rng))
+        path.write_bytes(forged(*checkpoints[name], rng, others=checkpoints))
     except RecursionError:
         return name.rpartition("-")[0], None
     return name.rpartition("-")[0], path

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,11 +47,21 @@ NUMBERS: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
-def forged(header: Header, arrays: Arrays, rng: random.Random, changes: int | None = None) -> bytes:
-    """Return a file in which one part is something else; two or three in some, or as many as are asked for."""
+Files = Mapping[str, tuple[Header, Arrays]]
+
+
+def forged(
+    header: Header, arrays: Arrays, rng: random.Random, changes: int | None = None, others: Files | None = None
+) -> bytes:
+    """Return a file in which one part is something else; two or three in some, or as many as are asked for.
+
+    Some have a part of one of the ``others``.
+    """
     header, arrays = copy.deepcopy(header), dict(arrays)
     for _ in range(rng.choice((1, 1, 1, 1, 2, 3)) if changes is None else changes):
-        if arrays and rng.random() < 0.45:
+        if others is not None and rng.random() < 0.15:
+            transplant(header, arrays, *others[rng.choice(sorted(others))], rng)
+        elif arrays and rng.random() < 0.45:
             change_array(arrays, rng)
         else:
             change_node(header, arrays, rng)
@@ -126,6 +136,21 @@ def change_node(header: Header, arrays: Arrays, rng: random.Random) -> None:
             holder[key] = 0
     else:
         holder[key] = copy.deepcopy(rng.choice(STRANGE))
+
+
+def transplant(header: Header, arrays: Arrays, donor: Header, theirs: Arrays, rng: random.Random) -> None:
+    """Put a part of another file, right by itself, in the place of ours: a group or one entry, and its arrays."""
+    groups = [name for name in BUILT_FROM if isinstance(donor.get(name), dict) and isinstance(header.get(name), dict)]
+    if not groups:
+        return
+    part = group = rng.choice(groups)
+    if donor[group] and rng.random() < 0.7:
+        name = rng.choice(sorted(donor[group]))
+        header[group][name] = copy.deepcopy(donor[group][name])
+        part = f"{group}.{name}"
+    else:
+        header[group] = copy.deepcopy(donor[group])
+    arrays.update({name: array for name, array in theirs.items() if name.startswith(part)})
 
 
 def nested(value: Any, rng: random.Random) -> Any:

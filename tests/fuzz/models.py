@@ -148,7 +148,7 @@ def trial(folder: Path, seed: int) -> str:
     header, arrays, rows = genuine_with_rows(folder)[name]
     path = folder / "forged"
     try:
-        path.write_bytes(forged(header, arrays, rng))
+        path.write_bytes(forged(header, arrays, rng, others=genuine(folder)))
     except RecursionError:
         return "refused"  # forged deeper than can be written
     told = refused(lambda: json.dumps(files.describe(path), allow_nan=False), path)
@@ -171,7 +171,11 @@ def refused(action: Any, path: Path) -> bool:
 
 
 def of_model(model: Any, rows: Any) -> Any:
-    """Return rows for a model: under the names that it has, numbers without its encoder, no gaps without medians."""
+    """Return rows for a model: as wide as its own, under their names, numbers without its encoder, no gaps without
+    medians."""
+    width = vars(model).get("n_features_in_")
+    if isinstance(rows, np.ndarray | sparse.sparray) and width not in (None, rows.shape[1]):
+        return sparse.csr_array((rows.shape[0], width)) if sparse.issparse(rows) else np.zeros((len(rows), width))
     if isinstance(rows, np.ndarray) and "medians_" not in vars(model):
         return np.nan_to_num(rows)
     if isinstance(rows, pd.DataFrame) and len(vars(model).get("feature_names_in_", ())) == rows.shape[1]:

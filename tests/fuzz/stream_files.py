@@ -70,7 +70,7 @@ def trial(folder: Path, seed: int) -> str:
     name = rng.choice(list(genuine(folder)))
     path = folder / "forged"
     try:
-        path.write_bytes(forged(*genuine(folder)[name], rng))
+        path.write_bytes(forged(*genuine(folder)[name], rng, others=genuine(folder)))
     except RecursionError:
         return "refused"  # forged deeper than can be written
     return used(folder, name, path)

@@ -39,8 +39,13 @@ def content(draw: random.Random) -> bytes:
     for _ in range(draw.choice([0, 1, 1, 5])):
         row = draw.choice(found)
         row[draw.choice(list(row) or ["a"])] = draw.choice([odd_number, odd_text])(draw)
+    if draw.random() < 0.05:
+        draw.choice(found)[draw.choice(["a", "y", "\ud800"])] = "\udfff"  # no character
     if as_json:
         lines = [json.dumps(forged_json(row, draw) if draw.random() < 0.05 else row) for row in found]
+        if draw.random() < 0.05:  # a name twice
+            place = draw.randrange(len(lines))
+            lines[place] = lines[place][:-1] + ', "y": "no", "y": "yes"}'
     else:
         lines = [",".join(found[0]), *(",".join(str(value) for value in row.values()) for row in found)]
     text = draw.choice(["\n", "\n", "\r\n"]).join(lines).encode("utf-8", "surrogatepass")

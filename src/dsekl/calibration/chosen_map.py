@@ -51,11 +51,14 @@ def natural() -> Calibration:
     return Calibration(Map("sigmoid", 1.0, 1.0), 0, 0.0)
 
 
-def calibrated(unseen: Unseen, has_odds: bool) -> Calibration:
-    """Return the map that unseen rows choose. ``has_odds`` says that f stands for odds: those are then the simplest."""
+def calibrated(unseen: Unseen, has_odds: bool, by_less: bool = False) -> Calibration:
+    """Return the map that unseen rows choose. ``has_odds`` says that f stands for odds: those are then the simplest.
+
+    ``by_less`` says that a machine of far fewer rows has predicted them, whose f is of another size.
+    """
     f, weights = unseen.f, unseen.weights
     positive = (unseen.targets > 0).astype(np.float64)
-    candidates = _candidates(positive, has_odds)
+    candidates = _candidates(positive, has_odds, by_less)
     fold = np.arange(len(f)) % FOLDS
     share = weights / weights.sum()
     best: Floats | None = None
@@ -75,9 +78,12 @@ def calibrated(unseen: Unseen, has_odds: bool) -> Calibration:
     return Calibration(chosen(f, positive, weights), len(f), found)
 
 
-def _candidates(positive: Floats, has_odds: bool) -> list[Fit]:
+def _candidates(positive: Floats, has_odds: bool, by_less: bool) -> list[Fit]:
     """Return the maps that may be tried, the simplest first."""
     two_classes = positive.shape[1] == 1
+    if two_classes and has_odds and by_less:
+        # What a richer map would correct is that other machine's.
+        return [lambda f, positive, weights: natural().map, increasing_maps.fit_halfway]
     found: list[Fit] = [lambda f, positive, weights: natural().map] if has_odds else []
     found += (
         [increasing_maps.fit_sigmoid, increasing_maps.fit_two_sided]

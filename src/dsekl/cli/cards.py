@@ -13,7 +13,7 @@ from dsekl.data.sparse_encoding import SparseEncoder
 
 from .console import grid, pairs, size
 from .progressive import Scores
-from .stream_run import DEFAULT_C, DEFAULTS
+from .stream_run import DEFAULT_C, DEFAULTS, LOSSES
 from .summary import LEAST_GAP, LEAST_SHARE
 
 SHOWN_COLUMNS = 30
@@ -64,7 +64,7 @@ def stream_card(content: dict[str, Any]) -> list[RenderableType]:
     given, progress = content["parameters"], content["progress"]
     task = "classification" if given["classes"] else "regression"
     scores = Scores.of(task, progress["scores"]).figures()
-    usual = {**DEFAULTS, "loss": "hinge" if given["classes"] else "squared", "C": DEFAULT_C[task]}
+    usual = {**DEFAULTS, "loss": LOSSES[task][0], "C": DEFAULT_C[task]}
     settings = {name: value for name, value in given.items() if name in usual and value != usual[name]}
     figures = {
         "kind": "a model of dsekl stream",

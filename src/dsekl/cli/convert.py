@@ -27,7 +27,7 @@ class Precision(StrEnum):
 
 
 def convert(
-    data: o.Data,
+    data: o.DataFile,
     folder: Annotated[Path, typer.Argument(help="The folder to write.")],
     target: o.Target = None,
     task: o.TaskOption = None,
@@ -63,8 +63,9 @@ def convert(
     recipe = learn(table, options, output.progress("read"), task_choice(output))
     print_recipe_notes(output, recipe, options.task)
     size = write_folder(folder, table, recipe, dtype.value, output.progress("convert"))
+    seconds = time.perf_counter() - started
     figures = {
         "task": recipe.target.task, "rows": recipe.n_rows, "features": recipe.encoder.n_features, "bytes": size,
-        "seconds": round(time.perf_counter() - started, 3), "folder": str(folder),
+        "seconds": round(seconds, 3), "folder": str(folder),
     }  # fmt: skip
-    output.result(figures, pairs("Converted", figures))
+    output.result(figures, pairs("Converted", figures | {"seconds": f"{seconds:.1f}"}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -52,13 +52,9 @@ class Task(StrEnum):
 TABLE, MODEL, RUN, OUTPUT = "Data", "Model", "Training", "Output"
 """Headings of the help."""
 
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="csv (also gz, bz2, xz, zip), SVMlight, npy, npz, parquet, a pattern such as 'rows/*.csv', or a folder "
-        "made by convert."
-    ),
-]
+FORMATS = "csv (also gz, bz2, xz, zip), SVMlight, npy, npz, parquet, a pattern such as 'rows/*.csv'"
+Data = Annotated[Path, typer.Argument(help=f"{FORMATS}, or a folder made by convert.")]
+DataFile = Annotated[Path, typer.Argument(help=f"{FORMATS}.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model written by fit or tune.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", help="The model file to write.", rich_help_panel=MODEL)]
 
@@ -116,10 +112,14 @@ Cost = Annotated[
     str,
     typer.Option("--C", "-C", help="auto, or a number: inverse regularisation strength.", rich_help_panel=MODEL),
 ]
-LOSS_HELP = " | ".join(f"{task}: {', '.join(names)}" for task, names in LOSSES.items())
-Loss = Annotated[
-    str | None, typer.Option(help=f"{LOSS_HELP}. Default: auto, or squared.", rich_help_panel=MODEL)
-]  # fmt: skip
+
+
+def help_of_losses(losses: Mapping[str, Sequence[str]]) -> str:
+    """Return the losses of each task, as the help of an option has them."""
+    return " | ".join(f"{task}: {', '.join(names)}" for task, names in losses.items()) + ". Default: auto, or squared."
+
+
+Loss = Annotated[str | None, typer.Option(help=help_of_losses(LOSSES), rich_help_panel=MODEL)]
 Losses = Annotated[
     list[str] | None,
     typer.Option(

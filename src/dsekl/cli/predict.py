@@ -93,7 +93,7 @@ def predict(
     if output is not None:
         seconds = time.perf_counter() - started
         figures = {"rows": n_rows, "seconds": round(seconds, 3), "output": str(output)}
-        printer.result(figures, pairs("Predictions", figures))
+        printer.result(figures, pairs("Predictions", figures | {"seconds": f"{seconds:.1f}"}))
 
 
 def _after_the_first(chunks: Iterator[Some], begin: Callable[[], object]) -> Iterator[Some]:

@@ -6,7 +6,6 @@ A stream that is stopped leaves it there, and goes on with it: what was written 
 from __future__ import annotations
 
 import csv
-import io
 import os
 import shutil
 from contextlib import suppress
@@ -16,9 +15,15 @@ from typing import Any
 from dsekl.atomic import PERMISSIONS, replacing
 
 from .console import UsageError
-from .streams import naming
+from .streams import NO_ROOM, naming
 
 HEADER = ("place", "prediction", "target")
+
+BLOCK = 2**16
+"""Bytes that are written at once."""
+
+MOST_WAITING = 2**24
+"""Bytes of lines that wait for room on a full disk; with more of them the stream ends."""
 
 
 class PredictionLog:
@@ -32,26 +37,42 @@ class PredictionLog:
         elif not self.unfinished.exists() and output.exists():  # a stream that had ended, and has more rows now
             self._begin_with_finished()
         self._file = self._opened(written)
-        self._text = io.TextIOWrapper(self._file, "utf-8", newline="")
-        self._csv = csv.writer(self._text, lineterminator="\n")
+        self._waiting = bytearray()
+        # No buffers of Python's: they drop what a full disk does not take.
+        self._csv = csv.writer(self, lineterminator="\n")
         if written is None:
             self._csv.writerow(HEADER)
 
-    def write(self, *fields: Any) -> None:
-        """Write a line."""
+    def add(self, *fields: Any) -> None:
+        """Add a line."""
         self._csv.writerow(["" if field is None else field for field in fields])
+        if len(self._waiting) >= BLOCK:
+            try:
+                self._write_waiting()
+            except OSError as error:
+                if error.errno not in NO_ROOM or len(self._waiting) > MOST_WAITING:
+                    raise
+
+    def write(self, line: str) -> None:
+        """Take a line from the csv module."""
+        self._waiting += line.encode()
 
     def flushed(self) -> int:
         """Write all lines to the disk; return how many bytes there are."""
         with naming(str(self.unfinished)):
-            self._text.flush()
+            self._write_waiting()
             os.fsync(self._file.fileno())
         return os.fstat(self._file.fileno()).st_size
+
+    def _write_waiting(self) -> None:
+        """Write the lines that wait; on a full disk, those that it does not take go on waiting."""
+        while self._waiting:
+            del self._waiting[: self._file.write(self._waiting)]
 
     def finish(self) -> None:
         """Put the file in the place of the one that is wanted."""
         self.flushed()
-        self._text.close()
+        self._file.close()
         with naming(str(self.output)), open(self.unfinished, "rb") as found, replacing(self.output) as file:
             shutil.copyfileobj(found, file)
         self.unfinished.unlink()
@@ -59,7 +80,8 @@ class PredictionLog:
     def close(self, keep: bool) -> None:
         """Leave the file to be gone on with, or remove it."""
         with suppress(OSError):  # a full disk, where another error is under way
-            self._text.close()
+            self._write_waiting()
+        self._file.close()
         if not keep:
             self.unfinished.unlink(missing_ok=True)
 
@@ -68,15 +90,17 @@ class PredictionLog:
         with open(self.output, "rb") as found, replacing(self.unfinished) as file:
             shutil.copyfileobj(found, file)
 
-    def _created(self) -> Any:
-        return open(self.unfinished, "xb", opener=lambda name, flags: os.open(name, flags | _NOT_LINKS, PERMISSIONS))
+    def _open(self, mode: str) -> Any:
+        """Open the file, never through a link, and without a buffer."""
+        opener = lambda name, flags: os.open(name, flags | _NOT_LINKS, PERMISSIONS)  # noqa: E731
+        return open(self.unfinished, mode, buffering=0, opener=opener)
 
     def _opened(self, written: int | None) -> Any:
         """Return the file, open behind what a checkpoint knows of."""
         if written is None:
-            return self._created()
+            return self._open("xb")
         try:
-            file = open(self.unfinished, "r+b", opener=lambda name, flags: os.open(name, flags | _NOT_LINKS))  # noqa: SIM115
+            file = self._open("r+b")
         except FileNotFoundError:
             raise UsageError(
                 f"--resume --output {self.output}: {self.unfinished}, with the predictions so far, is gone; begin the "

@@ -20,7 +20,8 @@ NAMES = ("xor", "figure2", "relatives", "open-question", "table1", "covertype", 
 
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help=f"Which to run: {', '.join(NAMES)}. All if none is named.")
+        list[str] | None,
+        typer.Argument(metavar="experiment", help=f"Which to run: {', '.join(NAMES)}. All if none is named."),
     ] = None,
     output: Annotated[Path, typer.Option(help="Folder for the report, the figures and the numbers.")] = Path(
         "out/reproduction"

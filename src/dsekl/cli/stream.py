@@ -14,7 +14,7 @@ from dsekl.data.streamed import STANDARD_INPUT, StreamedRow, opened_stream, stre
 from . import options as o
 from .console import Output, UsageError, pairs
 from .signals import INTERRUPTED, BetweenRows
-from .stream_run import StreamRun
+from .stream_run import LOSSES, StreamRun
 
 WAYS = ("merge", "absorb", "project", "random", "oldest")
 KERNELS = tuple(name for name in o.KERNELS if name not in ("auto", "precomputed"))
@@ -36,9 +36,7 @@ StreamC = Annotated[
     str | None, typer.Option("--C", "-C", help="Weight of the loss, or auto. Default: auto, or 10 for regression.",
                                rich_help_panel=o.MODEL),
 ]  # fmt: skip
-StreamLoss = Annotated[
-    str | None, typer.Option("--loss", help="As in fit. Default: auto, or squared.", rich_help_panel=o.MODEL)
-]
+StreamLoss = Annotated[str | None, typer.Option("--loss", help=o.help_of_losses(LOSSES), rich_help_panel=o.MODEL)]
 NCols = Annotated[
     int,
     typer.Option(metavar="<int>", min=0, max=4096, help="Random points that take a step with each row.",

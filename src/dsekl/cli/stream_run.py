@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dsekl.data.errors import DataFileError
+from dsekl.data.layout import no_column
 from dsekl.data.streamed import StreamedRow, label_of
 
 from . import options as o
@@ -135,7 +136,9 @@ class StreamRun:
 
     def _learned(self, row: StreamedRow) -> DataFileError | None:
         """Learn from a row; return what is wrong with it, in which case nothing was learned."""
-        y = row.values.get(self.target)
+        if self.target not in row.values:
+            return DataFileError(row.where, no_column(self.target, list(row.values)))
+        y = row.values[self.target]
         if y is None or row.written is None:
             return DataFileError(row.where, "the target is missing", self.target)
         if self.machine is None:
@@ -152,7 +155,7 @@ class StreamRun:
             return DataFileError(row.where, f"{error}{self._or_the_file()}")
         self.scores.add(label, predicted)
         if self.log is not None:
-            self.log.write(row.where, predicted, label)
+            self.log.add(row.where, predicted, label)
         return None
 
     def _or_the_file(self) -> str:

@@ -13,7 +13,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 
-from .lazy import lazily
+from .lazy import apart, lazily
 
 CHUNK_ROWS = 2**16
 """Rows of a block where X is an array in memory."""
@@ -63,11 +63,13 @@ def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
 
 
 def _joined(X: Any, beside: list[Any]) -> Any | None:
-    """Return a frame with further columns, None where that is more than to put rows of one source side by side.
+    """Return a frame with the columns of others, None where that is more than to put rows of one source side by side.
 
-    Frames of several sources Dask would align by their indices, which files may count from 0 each.
+    Frames of several sources Dask would align by their indices, which files may count from 0 each. Within a partition
+    rows belong together by their places, whatever indices say.
     """
-    whole = X.assign(**{f"{BESIDE}{k}": column for k, column in enumerate(beside)})
+    named = {f"{BESIDE}{k}": column.map_partitions(_by_place, clear_divisions=True) for k, column in enumerate(beside)}
+    whole = X.map_partitions(_by_place, clear_divisions=True).assign(**named)
     return whole if type(whole.expr).__name__ == "Assign" else None
 
 
@@ -76,16 +78,28 @@ def _blocks_of_frames(X: Any, y: Any, sample_weight: Any) -> Blocks | None:
 
     Dask reads fewer columns in fewer, larger partitions, so that two frames of one file need not be cut alike.
     """
-    targets = _columns(y)
-    whole = _joined(X, [*targets, *([] if sample_weight is None else _columns(sample_weight))])
+    frames = {"y": y} if sample_weight is None else {"y": y, "sample_weight": sample_weight}
+    counts = [_columns(frame)[0].map_partitions(_count, meta=("count", "i8")) for frame in frames.values()]
+    whole = _joined(X, [*(column for frame in frames.values() for column in _columns(frame)), *counts])
     if whole is None:
         return None
-    of, blocks = lazily("columns", _columns_from), list(whole.to_delayed())
-    n, last = len(X.columns), len(X.columns) + len(targets)
-    rows = [of(block, 0, n) for block in blocks]
+    n, last = len(X.columns), len(X.columns) + len(_columns(y))
+    count = len(whole.columns) - len(counts)
+    of, told, blocks = lazily("columns", _columns_from), lazily("beside", _beside_from), blocks_in(whole)
     ends = (n, None if y.ndim == 1 else last)
-    weighed = None if sample_weight is None else [of(block, last) for block in blocks]
-    return Blocks(rows, [of(block, *ends) for block in blocks], weighed, [str(name) for name in X.columns], n)
+    rows, targets = [of(block, 0, n) for block in blocks], [told(block, count, *ends) for block in blocks]
+    weighed = None if sample_weight is None else [told(block, count + 1, last) for block in blocks]
+    return Blocks(rows, targets, weighed, [str(name) for name in X.columns], n)
+
+
+def _by_place(frame: Any) -> Any:
+    """Return a block whose index is the places of its rows."""
+    return frame.reset_index(drop=True)
+
+
+def _count(column: Any) -> Any:
+    """Return how many rows there are, for each of them."""
+    return column.reset_index(drop=True).isna() * 0 + len(column)
 
 
 def _columns(frame: Any) -> list[Any]:
@@ -96,6 +110,13 @@ def _columns(frame: Any) -> list[Any]:
 def _columns_from(block: Any, first: int, last: int | None = None) -> Any:
     """Return one column of a block of a frame by its place, or those up to another."""
     return block.iloc[:, first] if last is None else block.iloc[:, first:last]
+
+
+def _beside_from(block: Any, count: int, first: int, last: int | None = None) -> Any:
+    """Return such columns of a frame beside X, as long as they were there: whoever reads them names the difference."""
+    counts, found = block.iloc[:, count], _columns_from(block, first, last)
+    n = 0 if counts.isna().all() else int(counts.max())
+    return found if n == len(found) else found.reindex(range(n))
 
 
 def columns_of_no_numbers(X: Any) -> list[str]:
@@ -119,10 +140,15 @@ def blocks_of_X(X: Any) -> tuple[list[Any], list[str] | None, int]:
         if not X.shape[1]:
             raise ValueError("X has 0 columns; give at least one")
         whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        return list(whole.to_delayed().ravel()), None, int(X.shape[1])
+        return blocks_in(whole), None, int(X.shape[1])
     if X.ndim != 2:
         raise ValueError(f"X is the column {X.name!r}; give a frame, e.g. frame[[{X.name!r}]]")
-    return list(X.to_delayed()), [str(name) for name in X.columns], len(X.columns)
+    return blocks_in(X), [str(name) for name in X.columns], len(X.columns)
+
+
+def blocks_in(collection: Any) -> list[Any]:
+    """Return the blocks of a collection as delayed values."""
+    return apart(np.ravel(collection.to_delayed()).tolist())
 
 
 def is_frame(X: Any) -> bool:
@@ -153,7 +179,7 @@ def as_collection(X: Any, name: str) -> Any:
 def _beside(name: str, given: Any, chunks: tuple[float, ...] | None, n_blocks: int) -> list[Any]:
     """Return the blocks of y or of weights, cut as X is."""
     if is_frame(given):
-        blocks = list(given.to_delayed())
+        blocks = blocks_in(given)
     else:
         known = chunks is not None and not np.isnan(chunks).any()
         if not isinstance(given, da.Array):
@@ -177,7 +203,7 @@ def _beside(name: str, given: Any, chunks: tuple[float, ...] | None, n_blocks: i
             given = given if own == chunks else given.rechunk({0: chunks})
         if given.ndim == 2 and given.numblocks[1] > 1:
             given = given.rechunk({1: -1})
-        blocks = list(given.to_delayed().ravel())
+        blocks = blocks_in(given)
     if len(blocks) != n_blocks:
         raise ValueError(
             f"X has {n_blocks} blocks and {name} has {len(blocks)}, and their lengths are not known; cut both alike, "

@@ -91,6 +91,11 @@ class DaskDSEKLClassifier(ClassifierMixin, DaskEstimator):
         For each round what ``DSEKLClassifier`` has for each epoch, and step_length, halo_ratio (the copies of each
         row), received (bytes of coefficients, and of points that travel, from other parts), and wide: 1 where the
         kernel reaches too much for copies, and blocks of rows travel instead.
+
+    See Also
+    --------
+    DSEKLClassifier : For rows that fit on one machine.
+    dask_ml.wrappers.Incremental : Batches for estimators with ``partial_fit``.
     """
 
     _local_type: ClassVar = DSEKLClassifier

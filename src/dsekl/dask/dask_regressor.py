@@ -53,6 +53,11 @@ class DaskDSEKLRegressor(RegressorMixin, DaskEstimator):
     kernel_, loss_, scale_, feature_importances_ : as in ``DSEKLRegressor``
     medians_, encoder_ : as in ``DaskDSEKLClassifier``
     history_, n_iter_, stop_reason_, validation_rows_ : as in ``DaskDSEKLClassifier``
+
+    See Also
+    --------
+    DSEKLRegressor : For rows that fit on one machine.
+    dask_ml.wrappers.Incremental : Batches for estimators with ``partial_fit``.
     """
 
     _local_type: ClassVar = DSEKLRegressor

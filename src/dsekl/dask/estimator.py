@@ -35,7 +35,7 @@ from dsekl.runs.role import Role
 
 from . import frame_blocks
 from .beginnings import LastFit, begun, seed_of
-from .blocks import Blocks, blocks_of, columns_of_no_numbers
+from .blocks import Blocks, as_collection, blocks_of, columns_of_no_numbers
 from .clients import client_of, not_holding_a_thread
 from .cluster import DaskExecutor, rebuilding, require_workers
 from .distributed_fit import Given, Listen, Result, fit
@@ -105,6 +105,7 @@ class DaskEstimator(BaseEstimator):
         self._forget()
         self._validate_params()
         client, local = client_of(self.client), local_of(self)
+        X = as_collection(X, "X")
         blocks = blocks_of(X, y, sample_weight)
         no_numbers = columns_of_no_numbers(X)
         if no_numbers and self.strict:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import dask
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +21,7 @@ from dsekl.estimators.seen_tables import ColumnKinds, chosen_categories, learned
 
 from .blocks import Blocks
 from .cluster import DaskExecutor
-from .lazy import lazily
+from .lazy import called, lazily
 
 Floats = NDArray[np.float64]
 
@@ -30,9 +29,8 @@ Floats = NDArray[np.float64]
 def encoded(executor: DaskExecutor, blocks: Blocks, categorical: Any) -> tuple[Blocks, TableEncoder]:
     """Return blocks whose rows become numbers when they are read, and their encoder."""
     found = _kinds(executor, blocks, categorical)
-    see = dask.delayed(_seen, pure=False)
     asked = [
-        see(blocks.X[group.start : group.stop], group.start, found, dask_key_name=executor.key("see"))
+        called(executor.key("see"), _seen, blocks.X[group.start : group.stop], group.start, found)
         for group in blocks.groups()
     ]
     learner = found.learner(np.random.default_rng(0))
@@ -48,9 +46,8 @@ def encoded(executor: DaskExecutor, blocks: Blocks, categorical: Any) -> tuple[B
 
 def _kinds(executor: DaskExecutor, blocks: Blocks, categorical: Any) -> ColumnKinds:
     """Return what the columns are, by their types and the first block that has rows."""
-    look = dask.delayed(_kinds_of, pure=False)
     for block in blocks.X:
-        (found,) = executor.gather(executor.compute([look(block, categorical, dask_key_name=executor.key("kinds"))]))
+        (found,) = executor.gather(executor.compute([called(executor.key("kinds"), _kinds_of, block, categorical)]))
         if isinstance(found, str):
             raise ValueError(found)
         if found is not None:

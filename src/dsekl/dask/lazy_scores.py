@@ -46,17 +46,25 @@ def _summed(
 
 
 def _right(f: NDArray[Any], y: Any, weights: Any) -> Floats:
+    _require_as_many(f, y, weights)
     w = _weights(weights, len(f))
     return np.array([w[f == column(y)].sum(), w.sum()])
 
 
 def _moments(f: Floats, y: Any, weights: Any) -> Floats:
+    _require_as_many(f, y, weights)
     values, w = column(y).astype(np.float64).reshape(len(f), -1), _weights(weights, len(f))[:, None]
     f = f.reshape(values.shape)
     weight = np.broadcast_to(w.sum(), values.shape[1:])
     return np.stack(
         [weight, (w * values).sum(axis=0), (w * values**2).sum(axis=0), (w * (values - f) ** 2).sum(axis=0)]
     )
+
+
+def _require_as_many(f: NDArray[Any], y: Any, weights: Any) -> None:
+    for name, given in (("y", y), ("sample_weight", weights)):
+        if given is not None and len(given) != len(f):
+            raise ValueError(f"a partition has {len(f)} rows of X and {len(given)} of {name}; cut both alike")
 
 
 def _weights(given: Any, n: int) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import dask
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +12,7 @@ from dsekl.rows import digest
 
 from .blocks import Blocks
 from .cluster import DaskExecutor
+from .lazy import called
 from .partitions import Asked, Look, looked
 
 Floats = NDArray[np.float64]
@@ -54,10 +54,7 @@ def overview_of(
     """Look at all blocks; the first that has something wrong is named. None where X has ``gaps``, if it may."""
     n_candidates = max(1, min(SAMPLE_ROWS, SPARE * -(-SAMPLE_ROWS // max(1, len(blocks.X)))))
     asked = Asked(labels, n_candidates, seed, blocks.columns, blocks.n_features, with_digests, gaps)
-    delayed = [
-        dask.delayed(looked, pure=False)(*blocks.of(group), group.start, asked, dask_key_name=executor.key("look"))
-        for group in blocks.groups()
-    ]
+    delayed = [called(executor.key("look"), looked, *blocks.of(group), group.start, asked) for group in blocks.groups()]
     looks: list[Look] = [look for group in executor.gather(executor.compute(delayed)) for look in group]
     for look in looks:
         if look.wrong is not None:

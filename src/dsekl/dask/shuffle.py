@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-import dask
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,11 +14,18 @@ from dsekl.parts import Objective, Planes, Region
 
 from .blocks import Blocks
 from .cluster import DaskExecutor
+from .lazy import called
 from .overview import Overview
 from .partitions import Encoding, split_by_part
 
 SHUFFLED_ROWS, SHUFFLED_BYTES = 2**16, 2**28
-"""Rows that a task sends to their parts, at least, and bytes that it may read for more: small blocks go together."""
+"""Rows that a task sends to their parts, and bytes that it may read at the most: small blocks go together."""
+
+SHUFFLED_SHARE = 2
+"""The memory budget over the bytes that a task may read, as it holds its rows several times."""
+
+USUAL_BUDGET = 2**28
+"""The memory budget by default."""
 
 MOST_SHUFFLES = 256
 """Tasks that send rows to their parts, as far as these bytes allow: each part has a further task for each."""
@@ -35,13 +41,12 @@ def regions_of(
     starts, ends = overview.starts, [*overview.starts[1:], overview.n_rows]
     points = objective.placement.dense(np.asarray(sample.rows.values))
     planes = Planes.of(points, n_parts)
-    route = dask.delayed(split_by_part, pure=False)
     asked = []
-    for group in groups_of(overview.lengths, rows_a_task(overview.n_rows, blocks.n_features)):
+    for group in groups_of(overview.lengths, rows_a_task(overview.n_rows, blocks.n_features, objective.budget)):
         some = slice(group.start, group.stop)
         first, last = np.searchsorted(held_out, (starts[group.start], ends[group.stop - 1]))
         given = (*blocks.of(group), starts[some], objective, planes, encoding, held_out[first:last])
-        asked.append(route(*given, dask_key_name=executor.key("shuffle")))
+        asked.append(called(executor.key("shuffle"), split_by_part, *given))
     routes = executor.compute(asked)
     workers = executor.workers_for(np.bincount(planes.part_of(points), minlength=planes.n_parts).tolist())
     return [
@@ -57,9 +62,10 @@ def regions_of(
     ]
 
 
-def rows_a_task(n_rows: int, n_features: int) -> int:
-    """Return how many rows a task sends to their parts, at least."""
-    return max(SHUFFLED_ROWS, min(n_rows // MOST_SHUFFLES, SHUFFLED_BYTES // (8 * n_features)))
+def rows_a_task(n_rows: int, n_features: int, budget: int = USUAL_BUDGET) -> int:
+    """Return how many rows a task sends to their parts, if no block has more."""
+    n_bytes = min(SHUFFLED_BYTES, budget // SHUFFLED_SHARE)
+    return max(1, min(max(SHUFFLED_ROWS, n_rows // MOST_SHUFFLES), n_bytes // (8 * n_features)))
 
 
 def groups_of(lengths: Sequence[int], n_rows: int) -> list[range]:

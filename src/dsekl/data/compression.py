@@ -11,13 +11,14 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .errors import DataFileError
+from .errors import DataFileError, quoted
 
 XZ_MEMORY = 2**27
 """Bytes that decompressing xz may take. A file says how large its dictionary is; that of xz -9 takes half of this."""
@@ -127,6 +128,9 @@ def archive(path: Path) -> Iterator[zipfile.ZipFile]:
         with reading(path), zipfile.ZipFile(path) as found:
             if len(found.filelist) > MOST_MEMBERS:
                 raise DataFileError(path, f"holds more than {MOST_MEMBERS:,} files")
+            repeated = [name for name, times in Counter(found.namelist()).items() if times > 1]
+            if repeated:
+                raise DataFileError(path, f"holds {quoted(repeated[0])} more than once")
             yield found
     except DataFileError:
         raise

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .column_encodings import AnyColumn, CategoricalColumn, finite, level_texts
 from .column_learners import CategoricalLearner, NumericLearner, OrderedLearner
@@ -53,8 +54,11 @@ class EncoderLearner:
 
     def observe(self, chunk: Chunk) -> None:
         """Take in more rows."""
-        numbers = []
         self.n_rows += chunk.n_rows
+        n_numeric = self._sample.shape[1]
+        drawn = self._drawn(self._rng.random(chunk.n_rows)) if n_numeric else np.empty(0, dtype=np.intp)
+        # A frame is one chunk: of its numbers only the rows that are drawn are kept.
+        sample, place = np.empty((len(drawn), n_numeric)), 0
         for learner in self._learners:
             if isinstance(learner, DateLearner):
                 learner.observe(chunk)
@@ -63,24 +67,29 @@ class EncoderLearner:
             elif isinstance(learner, CategoricalLearner):
                 learner.observe(chunk.text(learner.name))
             else:
-                numbers.append(finite(chunk, learner.name, NOT_NUMERIC_ADVICE))
-                refuse_merged(chunk, learner.name, numbers[-1])
-                learner.observe(numbers[-1])
-        if numbers:
-            self._draw(self._rng.random(chunk.n_rows), np.column_stack(numbers))
+                values = finite(chunk, learner.name, NOT_NUMERIC_ADVICE)
+                refuse_merged(chunk, learner.name, values)
+                learner.observe(values)
+                sample[:, place] = values[drawn]
+                place += 1
+        self._sample = np.concatenate([self._sample, sample])
 
     def join(self, other: EncoderLearner) -> None:
         """Take in what another learner has seen of further rows of the same table."""
         for mine, theirs in zip(self._learners, other._learners, strict=True):
             mine.join(theirs)  # type: ignore[arg-type]
         self.n_rows += other.n_rows
-        self._draw(other._keys, other._sample)
+        self._sample = np.concatenate([self._sample, other._sample[self._drawn(other._keys)]])
 
-    def _draw(self, keys: Numbers, rows: Numbers) -> None:
-        # The rows with the smallest random keys are a random sample, however the rows are cut into chunks.
-        keys = np.concatenate([self._keys, keys])
+    def _drawn(self, keys: Numbers) -> NDArray[np.intp]:
+        """Return which of further rows are in the sample, and drop those that they replace.
+
+        The rows with the smallest random keys are a random sample, however the rows are cut into chunks.
+        """
+        n_known, keys = len(self._keys), np.concatenate([self._keys, keys])
         kept = np.sort(np.argsort(keys, kind="stable")[: self._sample_rows])
-        self._keys, self._sample = keys[kept], np.concatenate([self._sample, rows])[kept]
+        self._keys, self._sample = keys[kept], self._sample[kept[kept < n_known]]
+        return kept[kept >= n_known] - n_known
 
     def learned(self, scale: bool, max_categories: int, searched: bool = False) -> tuple[TableEncoder, list[Message]]:
         """Return the encoder, and notes for the user.

@@ -21,7 +21,7 @@ from .errors import quoted
 from .field_values import Numbers
 from .messages import Message
 from .table import Chunk
-from .target_statistics import LevelBook, LevelColumn, TargetMeans
+from .target_statistics import LevelBook, LevelColumn, TargetMeans, within_bounds
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class TableEncoder:
 
     def level_columns(self, encoded: Numbers) -> list[LevelColumn]:
         """Return the levels that ``encode`` has written where there is room for means."""
-        return [LevelColumn.read(book, encoded, place) for book, place in self._rooms()]
+        return within_bounds([LevelColumn.read(book, encoded, place) for book, place in self._rooms()])
 
     def with_statistics(self, means: TargetMeans) -> TableEncoder:
         """Return the encoder with statistics of the targets where there was room for them."""

@@ -76,18 +76,18 @@ def find_column(table: Table, wanted: str) -> str:
     place = int(wanted) if re.fullmatch("-?[0-9]{1,9}", wanted) else 0
     if place and -len(table.names) <= place <= len(table.names):
         return table.names[place - 1 if place > 0 else place]
-    close = get_close_matches(wanted, table.names[:MOST_COMPARED], n=1)
-    near = "".join(f"did you mean {quoted(name)}? " for name in close)
     advice = "" if table.has_header else " (line 1 was read as data; if it is a header, give {header})"
     if table.names[0].startswith("#"):
         advice = " (line 1 begins with #: comments are read as rows; leave them out)"
     elif len(table.names) == 1 and table.has_header:
         advice = " (if rows are cut by another character than , ; | or a tab, give it as {delimiter})"
-    raise DataFileError(
-        table.path,
-        f"there is no column {quoted(wanted)}; {near}the columns are {_listed(table.names)}",
-        advice=advice,
-    )
+    raise DataFileError(table.path, no_column(wanted, table.names), advice=advice)
+
+
+def no_column(wanted: str, names: Sequence[str]) -> str:
+    """Return what is wrong with the name of a column that is not there, and which there are."""
+    near = "".join(f"did you mean {quoted(name)}? " for name in get_close_matches(wanted, names[:MOST_COMPARED], n=1))
+    return f"there is no column {quoted(wanted)}; {near}the columns are {_listed(names)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -127,6 +127,8 @@ def _values(column: pyarrow.Array) -> Column | None:
     if _is_text(kind):
         column.validate(full=True)
         return ["" if value is None else value for value in column.to_pylist()]
+    if types.is_null(kind):  # pandas writes a column so in which nothing is known
+        return [""] * len(column)
     if types.is_decimal(kind):
         return ["" if value is None else format(value, "f") for value in column.to_pylist()]
     if types.is_int64(kind) or types.is_uint64(kind):

@@ -25,6 +25,9 @@ from .table import check_names
 STANDARD_INPUT = "-"
 BRACE = "{"
 
+SURROGATE = "\\u"
+"""Alone in JSON may an escape stand for what no text in UTF-8 can hold."""
+
 Value = float | str | None
 
 
@@ -142,7 +145,11 @@ def _value(field: str) -> Value:
 def _json_row(path: Path, number: int, line: str, target: str) -> StreamedRow:
     where = f"{path}:{number}"
     try:
-        found: Any = json.loads(line)
+        found: Any = json.loads(line, object_pairs_hook=_without_repeats)
+        if SURROGATE in line:
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return _broken(where, "has half of a surrogate pair, which is no character")
     except (ValueError, RecursionError) as error:
         return _broken(where, f"is no JSON ({error})")
     if not isinstance(found, dict):
@@ -153,6 +160,13 @@ def _json_row(path: Path, number: int, line: str, target: str) -> StreamedRow:
     values = {name: value if isinstance(value, str) else _number(value) for name, value in found.items()}
     written = found.get(target)
     return StreamedRow(where, values, written if written == written else None)  # NaN is missing
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in it")
+    return found
 
 
 def _number(value: float | None) -> float | None:

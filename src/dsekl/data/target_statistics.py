@@ -41,6 +41,10 @@ MOST_PAIRS = 3
 MOST_LEVELS = 100_000
 """Pairs of categories that can be told apart in bounded memory; all further ones count as missing."""
 
+MOST_NUMBERS = 2**19
+"""Levels and means of all columns, which a model's file must have room for; levels beyond count as missing, the rarest
+first."""
+
 
 @dataclass(frozen=True)
 class Statistic:
@@ -124,6 +128,30 @@ class LevelColumn:
         place = np.empty(len(levels) + 1, dtype=np.intp)
         place[order], place[-1] = np.arange(len(levels)), len(levels)
         return LevelColumn([levels[k] for k in order], place[encoded[:, features.start].astype(np.intp)], features)
+
+    def with_most(self, most: int) -> LevelColumn:
+        """Return the column with its most frequent levels."""
+        n = len(self.levels)
+        if n <= most:
+            return self
+        counts = np.bincount(self.of_row, minlength=n + 1)[:n]
+        kept = np.sort(np.argsort(-counts, kind="stable")[:most])
+        place = np.full(n + 1, most)
+        place[kept] = np.arange(most)
+        return LevelColumn([self.levels[k] for k in kept], place[self.of_row], self.features)
+
+
+def within_bounds(columns: Sequence[LevelColumn]) -> list[LevelColumn]:
+    """Return columns whose levels and means a file has room for; those of few levels keep all of them."""
+    left = MOST_NUMBERS
+    for rest, column in zip(
+        range(len(columns), 0, -1), sorted(columns, key=lambda column: len(column.levels)), strict=True
+    ):
+        each = 2 + column.features.stop - column.features.start
+        if each * len(column.levels) > left // rest:
+            return [column.with_most(left // rest // each) for column in columns]
+        left -= each * len(column.levels)
+    return list(columns)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class DSEKLClassifier(Classifier, DecisionMixin, KernelEstimator):
     gamma : "auto", "learn", "scale", "median", float or array of shape (n_features,), default="auto"
         Kernel coefficient, ``k = exp(-gamma d^2)`` for rbf: one for all features or one for each. "learn" learns one
         for each feature from the data, for every distance-based (stationary) kernel and dense rows; no scaler is
-        needed. "auto" is "learn" for dual ascent with such a kernel on 100 dense rows or more, and "scale"
+        needed. "auto" is "learn" for dual ascent with such a kernel on 30 dense rows or more, and "scale"
         (scikit-learn's rule) elsewhere.
     loss : {"auto", "hinge", "squared_hinge", "logistic", "squared"} or loss object, default="auto"
         "auto" is "hinge", unless "squared_hinge" or "logistic" is clearly better on held-out rows (with a learned gamma
@@ -275,7 +275,8 @@ class DSEKLClassifier(Classifier, DecisionMixin, KernelEstimator):
 
     def _found_late(self, fitted: Fitted, loss: Any, size: Floats) -> Late[Any]:
         assert fitted.unseen is not None
-        return Late(Calibrating(fitted.unseen, self._has_odds(loss), self.n_jobs))
+        by_itself = fitted.validation_rows is not None
+        return Late(Calibrating(fitted.unseen, self._has_odds(loss), by_itself, self.n_jobs))
 
     @staticmethod
     def _has_odds(loss: Any) -> bool:

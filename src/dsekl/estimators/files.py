@@ -100,6 +100,25 @@ def load(path: Location, *, kernel: KernelLike | None = None) -> Any:
     ------
     ModelFileError
         If the file is corrupted, is not a model, or comes from a later version of the format.
+
+    See Also
+    --------
+    DSEKLClassifier.save : Writes the file.
+    dsekl.estimators.describe : What is in it, without a model.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import dsekl
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = dsekl.DSEKLClassifier(gamma=0.5, C=10.0, random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "iris.dsekl")
+    ...     again = dsekl.load(Path(folder) / "iris.dsekl")
+    >>> print(f"{again.score(X, y):.2f}")
+    0.98
     """
     saved = read(path, kernel)
     with checking(path):

@@ -52,9 +52,10 @@ class FittedModel(WithCallbacks, BaseEstimator):
         return self.model_.evaluate(rows, Threads.of(self.n_jobs), self.memory_budget * MEGABYTE)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the names of the columns of X, in the order of ``feature_importances_``; x0, x1, ... without names.
+        """Return the names of the columns of X, in the order of ``feature_importances_``.
 
-        They are the user's columns: the features that a column became are in ``encoder_.features``.
+        The first is "x0" where columns have no names. They are the user's columns: the features that a column became
+        are in ``encoder_.features``.
 
         Parameters
         ----------

@@ -19,6 +19,9 @@ from dsekl.models import Model
 from dsekl.models.cross_fitting import MANY_ROWS, CrossFit
 from dsekl.workers import Threads
 
+FOLDED = 0.75
+"""Share of the rows from which on unseen ones are those of folds, each predicted by most of the others."""
+
 Floats = NDArray[np.float64]
 Found = TypeVar("Found")
 
@@ -66,14 +69,20 @@ def _unseen(source: Unseen | CrossFit, n_jobs: int | None) -> Unseen:
 
 @dataclass(frozen=True)
 class Calibrating:
-    """Makes a calibration. ``has_odds`` says that f stands for odds as it is."""
+    """Makes a calibration. ``has_odds`` says that f stands for odds as it is; ``by_itself`` that the model itself has
+    predicted the rows, which were held out of it.
+    """
 
     source: Unseen | CrossFit
     has_odds: bool
+    by_itself: bool
     n_jobs: int | None
 
     def __call__(self) -> Calibration:
-        return calibrated(_unseen(self.source, self.n_jobs), self.has_odds)
+        unseen = _unseen(self.source, self.n_jobs)
+        # Where one part of the rows is predicted by the other, that has far fewer rows than the model.
+        n_rows = int(unseen.places.max()) + 1
+        return calibrated(unseen, self.has_odds, by_less=not self.by_itself and len(unseen) < FOLDED * n_rows)
 
 
 @dataclass(frozen=True)

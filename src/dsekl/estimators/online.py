@@ -34,6 +34,7 @@ from . import encoded_tables, inputs
 from .labels import decisions
 from .parameters import ANYTHING, COUNT, Parameter, check_tolerance
 from .places import named
+from .plain_rows import plain_rows
 
 Floats = NDArray[np.float64]
 
@@ -113,12 +114,21 @@ class OnlineEstimator(BaseEstimator):
         """Return X as checked numbers; the first rows decide on the columns."""
         if reset:
             self.__dict__.pop("encoder_", None)
+        elif self._takes_plain_rows and (plain := plain_rows(X, self.n_features_in_)) is not None:
+            return plain
         found = encoded_tables.encoded(self, X)  # of a batch model that went online
         if found is None:
             with named("X", "give numbers of 64 bits, texts encoded, e.g. by sklearn.preprocessing.OneHotEncoder"):
                 found = validate_data(self, X, dtype=np.float64, reset=reset)
         inputs.refuse_unusable(self, self._resolved_kernel(), found)
         return np.ascontiguousarray(found)
+
+    @property
+    def _takes_plain_rows(self) -> bool:
+        """Whether finite numbers are all that is asked of rows: no names of columns, no encoder, no histograms."""
+        own = vars(self)
+        known = "learner_" in own and "feature_names_in_" not in own and "encoder_" not in own
+        return known and self.learner_.settings.kernel.pairwise is not Pairwise.CHI_SQUARED
 
     def _begin(self, n_outputs: int) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -140,12 +150,18 @@ class OnlineEstimator(BaseEstimator):
     def _begun(self) -> bool:
         return "learner_" in vars(self)
 
+    def _check_at_first(self) -> None:
+        """Check the parameters before the first rows; scikit-learn's decorator takes as long as a row with each."""
+        if not self._begun:
+            self._validate_params()
+
     def _shuffled(self, n_rows: int) -> NDArray[np.intp]:
         """Return the order in which ``fit`` takes rows: they are no stream, and may be sorted."""
         return np.random.default_rng(self.learner_.seed).permutation(n_rows)
 
     def _evaluate(self, X: inputs.MatrixLike) -> Floats:
-        check_is_fitted(self, "learner_")
+        if not self._begun:
+            check_is_fitted(self, "learner_")
         return self.learner_.evaluate(self._rows(X, reset=False))
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -51,6 +51,11 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
         ``decision_function`` is f less this.
     n_seen_, progressive_loss_, support_vectors_, dual_coef_, gamma_ : as in ``OnlineDSEKLClassifier``
 
+    See Also
+    --------
+    sklearn.svm.OneClassSVM : All rows at once, with a kernel matrix.
+    KernelAnomalyDetector : The same for river.
+
     Examples
     --------
     >>> import numpy as np
@@ -74,7 +79,6 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
         # There are no two classes that weights of features could tell apart.
         return replace(super()._settings(), supervised=False)
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: inputs.MatrixLike, y: None = None) -> Self:
         """Learn from rows in the order in which they are given.
 
@@ -83,6 +87,7 @@ class OnlineDSEKLAnomaly(OutlierMixin, OnlineEstimator):
         X : array of shape (n_samples, n_features)
         y : ignored
         """
+        self._check_at_first()
         rows = self._rows(X, reset=not self._begun)
         if not self._begun:
             self.offset_ = 0.0

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 
 from dsekl.online.odds import probabilities
 
@@ -16,6 +15,7 @@ from .labels import Classifier, DecisionMixin, require_two_classes
 from .online import Floats, parameters
 from .online_supervised import OnlineSupervised
 from .parameters import with_parameters
+from .plain_rows import plain_labels
 from .targets import given_labels
 
 
@@ -74,6 +74,11 @@ class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
     gamma_ : array of shape (n_features,)
         The gamma of each feature, as it stands.
 
+    See Also
+    --------
+    DSEKLClassifier : All rows at once, with the optimum certified.
+    KernelClassifier : The same for river.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -89,7 +94,6 @@ class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
     _task = "classification"
     _batch = DSEKLClassifier
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self,
         X: inputs.MatrixLike,
@@ -107,6 +111,7 @@ class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
             All classes that will ever occur; needed in the first call, as in scikit-learn.
         sample_weight : array of shape (n_samples,), optional
         """
+        self._check_at_first()
         rows, labels, weights = self._checked(X, y, sample_weight)
         if not self._begun:
             if classes is None:
@@ -118,7 +123,8 @@ class OnlineDSEKLClassifier(Classifier, DecisionMixin, OnlineSupervised):
         return self
 
     def _values(self, y: ArrayLike) -> NDArray[Any]:
-        return given_labels(y)
+        plain = plain_labels(y) if self._begun else None
+        return given_labels(y) if plain is None else plain
 
     def _begin_with(self, values: NDArray[Any]) -> None:
         found = np.unique(values)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from dsekl.runs.role import Role
@@ -18,6 +18,7 @@ from .online import Floats, parameters
 from .online_classifier import OnlineDSEKLClassifier
 from .online_supervised import OnlineSupervised
 from .parameters import ANYTHING, Parameter, with_parameters
+from .plain_rows import plain_targets
 from .regressor import DSEKLRegressor
 from .targets import real_targets
 
@@ -42,6 +43,11 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineSupervised):
     n_seen_, progressive_loss_, support_vectors_, dual_coef_, trend_, intercept_, gamma_
         As in ``OnlineDSEKLClassifier``.
 
+    See Also
+    --------
+    DSEKLRegressor : All rows at once, with the optimum certified.
+    KernelRegressor : The same for river.
+
     Examples
     --------
     >>> import numpy as np
@@ -58,7 +64,6 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineSupervised):
     def _shaped_like(self, model: Any) -> None:
         self._one_target = np.ndim(model.intercept_) == 0
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows in the order in which they are given.
 
@@ -68,6 +73,7 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineSupervised):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
+        self._check_at_first()
         rows, targets, weights = self._checked(X, y, sample_weight)
         if not self._begun:
             self._begin_with(targets)
@@ -75,7 +81,8 @@ class OnlineDSEKLRegressor(MultiOutputMixin, RegressorMixin, OnlineSupervised):
         return self
 
     def _values(self, y: ArrayLike) -> NDArray[Any]:
-        targets = real_targets(y)
+        plain = plain_targets(y) if self._begun else None
+        targets = real_targets(y) if plain is None else plain
         one_target = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
         largest = float(np.abs(targets).max(initial=0.0))

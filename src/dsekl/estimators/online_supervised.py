@@ -81,10 +81,12 @@ class OnlineSupervised(OnlineEstimator, ABC):
         self, X: inputs.MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Floats, NDArray[Any], Floats]:
         """Return rows, values and weights; the first rows decide on the columns."""
-        self._resolved_losses()
+        if not self._begun:
+            self._resolved_losses()
         rows = self._rows(X, reset=not self._begun)
         values = self._values(y)
-        check_consistent_length(rows, values)
+        if len(rows) != len(values):
+            check_consistent_length(rows, values)
         return rows, values, inputs.stream_weights(sample_weight, len(rows))
 
     def _learn(self, rows: Floats, values: NDArray[Any], weights: Floats) -> None:

@@ -182,7 +182,8 @@ def draw(table: Table) -> Figure:
                     megabytes, [row["error"] for row in found], plots.MARKERS[colour], color=plots.PALETTE[colour],
                     label=method,
                 )  # fmt: skip
-        ax.set(xscale="log", xlabel="megabytes of coefficients received", ylabel="test error", ylim=(0, None))
+        most = max(float(row["error"]) for row in table.rows)
+        ax.set(xscale="log", xlabel="megabytes of coefficients received", ylabel="test error", ylim=(0, 1.1 * most))
         ax.yaxis.set_major_formatter(plots.in_per_cent)
         plots.legend_below(figure, ax, 2)
     return figure

@@ -111,21 +111,22 @@ def section(results: Results) -> Section | None:
         for knob in knobs for value in _values(table, knob)
     ]  # fmt: skip
     n_seeds = table.count("seed")
+    several = n_seeds > 1
     return Section(
         NAME, "The open question: empirical or explicit?", (
             "XOR in a random plane of D dimensions with noise in all of them; of each row, a share of the entries is "
             f"kept (density) and the rest is 0. One parameter varies at a time from N = {BASE['N']}, J = {BASE['J']}, "
             f"D = {BASE['D']}, density 1 (density varies at D = {SPARSE_D}). I = {N_ROWS}, {n_seeds} "
-            f"repetition{'s' if n_seeds > 1 else ''}, {N_TEST:,} test rows. {grid.SELECTION} {grid.HALVED} "
+            f"repetition{'s' if several else ''}, {N_TEST:,} test rows. {grid.SELECTION} {grid.HALVED} "
             "Zeros remove signal and larger D adds some, so compare methods at one setting, not settings. Emp ends "
             "with N terms; Emp_Fix, RKS and Nyström have J."
         ),
         untested(findings) if results.quick else findings,
         [Picture("open-question", draw(table, knobs), (
-            "Test error as the data grow sparser, and as N, J and the dimension vary, one at a time. Mean and two "
-            "standard errors."
+            "Test error as the data grow sparser, and as N, J and the dimension vary, one at a time. "
+            + ("Mean and two standard errors." if several else "One repetition.")
         ))],
-        [Numbers("Test error, mean and standard error", ["", *COLOURS], rows)],
+        [Numbers(f"Test error, {'mean and standard error' if several else 'one repetition'}", ["", *COLOURS], rows)],
     )  # fmt: skip
 
 

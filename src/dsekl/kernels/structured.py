@@ -31,7 +31,23 @@ class ObjectKernel(BaseEstimator):
 
 @dataclass
 class Precomputed(BaseEstimator):
-    """``X`` itself holds the kernel: (n_samples, n_samples) to fit, (n_queries, n_samples) to predict."""
+    """``X`` itself holds the kernel: (n_samples, n_samples) to fit, (n_queries, n_samples) to predict.
+
+    See Also
+    --------
+    Radial : A function of the distance, which needs no matrix.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics.pairwise import rbf_kernel
+    >>> from dsekl import DSEKLClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> K = rbf_kernel(X, gamma=0.5)
+    >>> model = DSEKLClassifier(kernel="precomputed", C=10.0, random_state=0).fit(K, y)
+    >>> print(f"{model.score(K, y):.2f}")
+    0.98
+    """
 
     pairwise: ClassVar = Pairwise.PRECOMPUTED
     gamma_power: ClassVar = 0.0

@@ -15,7 +15,21 @@ from .loss import Array, Box, BoxedLoss, Loss
 
 @dataclass
 class Hinge(BoxedLoss, BaseEstimator):
-    """``max(0, 1 - y f)``: the support vector machine."""
+    """``max(0, 1 - y f)``: the support vector machine.
+
+    See Also
+    --------
+    SquaredHinge : The same, squared.
+    Logistic : Probabilities without a further map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import Hinge
+    >>> y, f = np.array([1.0, 1.0, -1.0]), np.array([2.0, 0.5, 0.5])
+    >>> print(Hinge().value(y, f).round(3))
+    [0.  0.5 1.5]
+    """
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.0
@@ -42,7 +56,20 @@ class Hinge(BoxedLoss, BaseEstimator):
 
 @dataclass
 class SquaredHinge(Loss, BaseEstimator):
-    """``max(0, 1 - y f)^2``."""
+    """``max(0, 1 - y f)^2``.
+
+    See Also
+    --------
+    Hinge : The same, not squared: fewer support vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import SquaredHinge
+    >>> y, f = np.array([1.0, 1.0, -1.0]), np.array([2.0, 0.5, 0.5])
+    >>> print(SquaredHinge().value(y, f).round(3))
+    [0.   0.25 2.25]
+    """
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 2.0
@@ -67,7 +94,20 @@ class SquaredHinge(Loss, BaseEstimator):
 
 @dataclass
 class Logistic(Loss, BaseEstimator):
-    """``log(1 + exp(-y f))``: probabilities through the sigmoid of f."""
+    """``log(1 + exp(-y f))``: probabilities through the sigmoid of f.
+
+    See Also
+    --------
+    Hinge : The default, with fewer support vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import Logistic
+    >>> y, f = np.array([1.0, 1.0, -1.0]), np.array([2.0, 0.5, 0.5])
+    >>> print(Logistic().value(y, f).round(3))
+    [0.127 0.474 0.974]
+    """
 
     tasks: ClassVar = ("classification",)
     curvature: ClassVar = 0.25

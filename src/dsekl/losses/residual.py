@@ -31,7 +31,21 @@ def _weighted_quantile(y: Array, weights: Array, quantile: float) -> float:
 
 @dataclass
 class Squared(HomogeneousLoss, BaseEstimator):
-    """``1/2 (y - f)^2``: kernel ridge regression, with scikit-learn's ridge ``alpha = 1 / C``."""
+    """``1/2 (y - f)^2``: kernel ridge regression, with scikit-learn's ridge ``alpha = 1 / C``.
+
+    See Also
+    --------
+    Huber : Robust to outliers in y.
+    Quantile : A conditional quantile in place of the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import Squared
+    >>> y, f = np.zeros(3), np.array([0.1, 0.5, 2.0])
+    >>> print(Squared().value(y, f).round(3))
+    [0.005 0.125 2.   ]
+    """
 
     tasks: ClassVar = ("regression", "classification")
     degree: ClassVar = 2
@@ -67,6 +81,19 @@ class EpsilonInsensitive(HomogeneousLoss, BoxedLoss, BaseEstimator):
     ----------
     epsilon : float, default=0.1
         Errors up to it cost nothing; in units of y.
+
+    See Also
+    --------
+    Squared : Kernel ridge regression.
+    Huber : Squared near 0, linear beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import EpsilonInsensitive
+    >>> y, f = np.zeros(3), np.array([0.1, 0.5, 2.0])
+    >>> print(EpsilonInsensitive(epsilon=0.1).value(y, f).round(3))
+    [0.  0.4 1.9]
     """
 
     epsilon: float = 0.1
@@ -113,6 +140,19 @@ class Huber(HomogeneousLoss, BoxedLoss, BaseEstimator):
     ----------
     delta : float, default=1.0
         Errors beyond it count as outliers; in units of y.
+
+    See Also
+    --------
+    Squared : Kernel ridge regression.
+    EpsilonInsensitive : Support vector regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import Huber
+    >>> y, f = np.zeros(3), np.array([0.1, 0.5, 2.0])
+    >>> print(Huber(delta=1.0).value(y, f).round(3))
+    [0.005 0.125 1.5  ]
     """
 
     delta: float = 1.0
@@ -170,6 +210,19 @@ class Quantile(HomogeneousLoss, BoxedLoss, BaseEstimator):
     ----------
     quantile : float, default=0.5
         The share of the targets that should lie below f; between 0 and 1.
+
+    See Also
+    --------
+    Squared : The mean in place of a quantile.
+    DSEKLRegressor.predict_interval : Calibrated intervals from one fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsekl.losses import Quantile
+    >>> y, f = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    >>> print(Quantile(quantile=0.9).value(y, f).round(3))
+    [0.9 0.1]
     """
 
     quantile: float = 0.5

@@ -19,7 +19,7 @@ from dsekl.rows import Reshaping
 from dsekl.search import draw_splits, region_rows
 from dsekl.search.regions import Places
 
-from .candidates import EQUAL, Candidates
+from .candidates import EQUAL, Candidates, n_repeated
 from .choice import NOT_ALL, Chooser
 from .comparison import n_splits
 from .data import Data, Options, Stages
@@ -35,7 +35,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-FEWEST_ROWS = 100
+FEWEST_ROWS = 30
 """Rows below which nothing can be learned that held-out rows could confirm."""
 
 LEARNED_BY = 0.5
@@ -113,7 +113,8 @@ def learn(data: Data, options: Options, seed: int, stages: Stages, advance: Call
 def pairs(n: int, n_features: int, n_outputs: int, loss: Loss) -> float:
     """Return how many pairs of rows a search compares, and as many as would take as long as all else that it does."""
     count = n_splits(n, region_rows(loss, n_outputs))
-    return 2 * count * pairs_of_descent(n, n_features) * (1 + _choice_cost(loss))
+    n_descents = 2 * count + n_repeated(count, n) - 1
+    return pairs_of_descent(n, n_features) * (n_descents + 2 * count * _choice_cost(loss))
 
 
 def _choice_cost(loss: Loss) -> float:

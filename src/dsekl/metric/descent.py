@@ -15,6 +15,7 @@ from dsekl.workers import Workers
 
 from .data import Data
 from .neighbours import neighbour_loss, squared_errors
+from .relevance import relevances, rows_for
 
 N_ROWS, N_COLS = 512, 20_000
 """Rows whose targets are predicted in a step, and centres that predict them."""
@@ -107,6 +108,15 @@ class Learner:
     @property
     def _workers(self) -> Workers:
         return self.data.workers
+
+    def relevances(self) -> Floats:
+        """Return how much each feature alone says of the targets; those of one group have their mean."""
+        data, n = self.data, len(self.learned_from)
+        n_rows = rows_for(n, data.rows.n_features)
+        rng = self._rng(("alone", 0))
+        rows = self.learned_from[np.sort(rng.choice(n, n_rows, replace=False, shuffle=False))]
+        X = np.asarray(data.rows[rows])
+        return data.tied(relevances(X, data.calm_targets[rows], data.weights[rows]))
 
     def losses_of_widths(self, unit: Floats) -> Floats:
         """Return the loss of the neighbours' mean at each of ``WIDTHS``."""

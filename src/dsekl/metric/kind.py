@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsekl.kernels import VectorKernel
+from dsekl.kernels import Pairwise, VectorKernel
 from dsekl.losses import Loss
 from dsekl.rows import Reshaping
 from dsekl.search import Lattice, Setting
@@ -17,6 +17,10 @@ from .planes import NOTHING, Beside
 FIRST_C = 4.0
 WIDEST, NARROWEST, MOST_C_STEPS, MOST_RIDGE_STEPS = -9, 4, 5, 12
 """How far from where the neighbours' mean would have it a search may go; ridge without noise may want a C of 1e8."""
+
+WIDEST_OF_LAPLACIAN = -13
+"""A very wide laplacian is a sum over the columns that bends at the points; smooth kernels become polynomials there,
+which run away beyond the points."""
 
 MANY_ROWS, C_STEPS_OF_MANY = 10_000, 2
 VERY_MANY_ROWS, C_STEPS_OF_VERY_MANY = 100_000, 1
@@ -56,7 +60,8 @@ class Kind:
         elif n_rows > MANY_ROWS:
             most = C_STEPS_OF_VERY_MANY if n_rows > VERY_MANY_ROWS else C_STEPS_OF_MANY
         C_steps = range(-MOST_C_STEPS, most + 1) if C is None else range(1)
-        return Lattice(FIRST_C if C is None else C, range(WIDEST, NARROWEST + 1), C_steps)
+        widest = WIDEST_OF_LAPLACIAN if self.kernel.pairwise is Pairwise.MANHATTAN else WIDEST
+        return Lattice(FIRST_C if C is None else C, range(widest, NARROWEST + 1), C_steps)
 
     def gamma(self, squared: Floats, factor: float = 1.0) -> Floats:
         """Return the kernel's own gamma for points scaled as a squared distance of ``factor * squared`` asks."""

@@ -54,6 +54,8 @@ class Search:
         The walk is by the ``sketch``. None where it is behind ``against`` there by so many standard errors, or at once
         where the best start is by one more: a step seldom makes up for that.
         """
+        # Where another kind ended may be out of this one's bounds.
+        starts = [self.lattice.nearest(start) for start in starts]
         best = self.sketch._walk(starts, against, behind + 1.0)
         if against is not None and self._is_behind(best, against, behind):
             return None

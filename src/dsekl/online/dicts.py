@@ -18,6 +18,11 @@ from .odds import probabilities
 from .slots import LARGEST, Slots
 from .stream_settings import MOST_BUDGET, Settings
 
+MOST_CLASSES = 1000
+"""Classes that there may be, so that memory stays bounded; a file has no more."""
+
+LONGEST_LABEL = 1000
+
 
 @dataclass
 class DictMachine:
@@ -36,6 +41,8 @@ class DictMachine:
             raise ValueError(f"the label is {y!r}; leave such rows out, or give them a label")
         if _finite(weight, "weight") < 0:
             raise ValueError(f"the weight is {weight!r}; give a number from 0 on")
+        if target is None and y not in self.codes:
+            self._require_room(y)
         row = self.slots.rows([x], grow=True)
         if not row.shape[1]:
             raise ValueError("no row has had a feature yet; give at least one number or text beside the target")
@@ -48,6 +55,16 @@ class DictMachine:
             self.learner = kind.start(self.settings, row.shape[1], target.shape[1], self.seed)
         widen(self.learner, row.shape[1])
         self.learner.learn(row, target, np.array([float(weight)]), np.array([code], dtype=np.int64))
+
+    def _require_room(self, label: Hashable) -> None:
+        """Raise ValueError for a label that would be one class too many, or is too long for a name."""
+        if len(self.codes) >= MOST_CLASSES:
+            raise ValueError(
+                f"the label is {label!r:.60}, and there are {MOST_CLASSES:,} classes already; is the target a number, "
+                "for a regression?"
+            )
+        if isinstance(label, str) and len(label) > LONGEST_LABEL:
+            raise ValueError(f"the label has {len(label):,} characters; give a name of up to {LONGEST_LABEL:,}")
 
     def _code(self, label: Hashable) -> int:
         """Return the code of a label, which may be new."""

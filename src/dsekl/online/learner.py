@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dsekl.kernels import Pairwise
 
-from . import drift, dual_steps, odds, relearning, rescaling
+from . import drift, dual_steps, new_units, odds, relearning, rescaling
 from .beside import Beside
 from .buffer import FACTOR, REGRET, Buffer, Floats
 from .dual_steps import Rows
@@ -188,7 +188,9 @@ class Learner:
             if self.mixture is not None:
                 self.mixture.place(self.features, self.targets)
         if n % drift.BLOCK == 0 and self._learns_weights:
-            if drift.changed(self.errors):
+            if self.early is not None and new_units.take(self, self.early.rows):
+                moved = True
+            elif drift.changed(self.errors):
                 relearning.start_anew(self)
             if self.early is not None:
                 if relearning.due(n - self.since):
@@ -202,7 +204,7 @@ class Learner:
         rows = Rows(X, Y, weights, labels, self.beside_at(X))
         known = Known(self.features, self.targets, self.odds, self.errors, self.mixture)
         self.prepared.learn(self.buffer, known, self._scales, X, rows, self.n_seen, y, f, out)
-        self.unjudged.append((y, f, weights))
+        self.unjudged.append((y, f, weights.copy()))  # the array may be the user's
         if self.early is not None:
             self.early.add(X, Y, weights)
         self.n_seen += len(X)

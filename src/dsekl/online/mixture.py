@@ -124,6 +124,14 @@ class Mixture(NamedTuple):
             self.variance[m] = 0.5 * (moved + moved.T) + np.diag(wider)
         self.placement[...] = mean, scale
 
+    def rescale(self, changed: NDArray[np.bool_], old: Floats, new: Floats, ratio: Floats) -> None:
+        """Take columns that have changed in their new units; in units of the spread all stays as it was."""
+        d = self.placement.shape[1] - self.n_lags
+        center, scale = self.placement[:, :d]
+        if d:
+            center[...] = np.where(changed, new + (center - old) * ratio, center)
+            scale[...] = scale / ratio
+
     def widened(self, n_features: int) -> Mixture:
         """Return the models with further columns; with too many, they have none."""
         lags, d, old = self.n_lags, linear_columns(n_features), self.placement.shape[1] - self.n_lags

@@ -43,9 +43,8 @@ def no_rows(n_features: int, n_outputs: int) -> EarlyRows:
     return EarlyRows.none(n_features, n_outputs, most_rows(n_features))
 
 
-def start_anew(learner: Learner) -> None:
+def start_anew(learner: Learner, late: int = drift.LATE * drift.BLOCK) -> None:
     """Have weights learned from the last rows and those to come, since the stream has changed."""
-    late = drift.LATE * drift.BLOCK
     if learner.early is not None:
         learner.early.keep_last(late)
     learner.since = learner.n_seen - late

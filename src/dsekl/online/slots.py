@@ -22,6 +22,9 @@ from .buffer import Floats
 MOST_SLOTS = 4096
 """Columns that there may be; features that come up beyond are left out, so that memory stays bounded."""
 
+MOST_CHARACTERS = 2**20
+"""Of all names and categories: a file has room for them, as escapes of JSON too."""
+
 LARGEST = 1e150
 """Numbers up to this have squares."""
 
@@ -43,6 +46,8 @@ class Slots:
     _usual: tuple[tuple[Hashable, ...], list[int] | None, int] | None = field(default=None, repr=False, compare=False)
     """The names of the last row of numbers, in their order, their columns unless these are all in order, and how many
     columns there were: rows mostly have the same."""
+
+    _characters: int = field(default=0, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -89,17 +94,26 @@ class Slots:
         new = [slot for slot in entries if slot not in self.places]
         if not new:
             return
+        left_out: list[Slot] = []
         for slot in sorted(new, key=lambda slot: (str(slot[0]), slot[1] or "", type(slot[0]).__name__)):
-            if len(self.places) >= MOST_SLOTS:
-                warnings.warn(
-                    f"feature {slot[0]!r} and others are left out: there are {MOST_SLOTS:,} columns already, one for "
-                    "each number and each category. Drop texts that hardly repeat, such as identifiers.",
-                    UserWarning,
-                    stacklevel=4,
-                )
-                return
-            self.places[slot] = len(self.places)
-            self.absent.append(math.nan if slot[1] is None else 0.0)
+            if len(self.places) >= MOST_SLOTS or self._characters + _length(slot) > MOST_CHARACTERS:
+                left_out.append(slot)
+            else:
+                self.append(slot)
+        if left_out:
+            warnings.warn(
+                f"feature {left_out[0][0]!r:.200} and others are left out: there are {MOST_SLOTS:,} columns already, "
+                f"one for each number and each category, or {MOST_CHARACTERS:,} characters of their names. Drop texts "
+                "that hardly repeat, such as identifiers.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def append(self, slot: Slot) -> None:
+        """Give a feature a column."""
+        self.places[slot] = len(self.places)
+        self.absent.append(math.nan if slot[1] is None else 0.0)
+        self._characters += _length(slot)
 
     def _entries(self, x: Mapping[Any, Any]) -> dict[Slot, float]:
         entries: dict[Slot, float] = {}
@@ -117,3 +131,7 @@ class Slots:
                     f"feature {name!r} is {value!r:.60}; give a number, a text, or None where it is missing"
                 )
         return entries
+
+
+def _length(slot: Slot) -> int:
+    return len(str(slot[0])) + len(slot[1] or "")

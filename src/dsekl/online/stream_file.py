@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import numpy as np
-
 from dsekl import kernels, persistence
 from dsekl.kernels import VectorKernel
 from dsekl.persistence import Location, ModelFileError, building, decoded, encoded
 from dsekl.runs.fields import checked
 from dsekl.solvers.state import Count, Positive, Range
 
-from .dicts import DictMachine
+from .dicts import MOST_CLASSES, DictMachine
 from .large_state import learner_from, state_of
 from .maintenance import WAYS
 from .slots import MOST_SLOTS, Slots
 from .stream_settings import MOST_COLS, Settings, stream_losses
 
 KIND = "stream"
-MOST_CLASSES = 1000
 MOST_POINTS = 10_000_000
 
 FIELDS: dict[str, Any] = {
@@ -95,8 +92,7 @@ def _slots(saved: Any) -> Slots:
     for pair in pairs:
         if len(pair) != 2 or pair[0] is None:
             raise ValueError("its columns are no names with categories")
-        slots.places[pair[0], pair[1]] = len(slots.places)
-        slots.absent.append(np.nan if pair[1] is None else 0.0)
+        slots.append((pair[0], pair[1]))
     if len(slots.places) < len(pairs) or len(pairs) > MOST_SLOTS:
         raise ValueError("its columns repeat, or are too many")
     return slots

@@ -22,6 +22,18 @@ class KernelRegressor(Streamed, base.MiniBatchRegressor):
         As in ``KernelClassifier``.
     loss : str or loss object
         "squared", "epsilon_insensitive", "huber" or "quantile".
+
+    See Also
+    --------
+    dsekl.OnlineDSEKLRegressor : The same with scikit-learn's interface.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from dsekl.river import KernelRegressor
+    >>> model = KernelRegressor(seed=1)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())  # doctest: +NUMBER
+    MAE: 0.20
     """
 
     def __init__(

@@ -33,6 +33,11 @@ class Lattice:
         if setting not in self:
             raise ValueError(f"{setting} is no setting of widths {self.widths} and steps of C {self.C_steps}")
 
+    def nearest(self, setting: Setting) -> Setting:
+        """Return the setting itself, or the one within bounds that is nearest."""
+        (width, C), (widths, C_steps) = setting, (self.widths, self.C_steps)
+        return min(max(width, widths[0]), widths[-1]), min(max(C, C_steps[0]), C_steps[-1])
+
     def near(self, setting: Setting) -> list[Setting]:
         """Return the settings one step away."""
         width, C = setting

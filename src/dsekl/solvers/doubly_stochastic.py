@@ -90,6 +90,21 @@ class DoublyStochastic(BaseEstimator):
         preconditioned steps, and False for the paper's.
     steps : {"preconditioned", "paper"}
         Newton's steps on the block with f from all centres, or the paper's gradient steps with f from its own.
+
+    See Also
+    --------
+    SharedMemory : The paper's Algorithm 2, on several cores.
+    DualAscent : The default: exact, with a duality gap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dsekl import DSEKLClassifier
+    >>> from dsekl.solvers import DoublyStochastic
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DSEKLClassifier(gamma=0.5, C=10.0, solver=DoublyStochastic(50, 50), random_state=0).fit(X, y)
+    >>> print(f"{model.score(X, y):.2f}")
+    0.99
     """
 
     n_rows: int = 100

@@ -130,6 +130,21 @@ class SharedMemory(BaseEstimator):
         Newton's steps on blocks of centres, all at once, or the paper's AdaGrad.
     average : bool or "auto"
         Return a mean of the coefficients over all steps, as in Algorithm 1: with "auto" for preconditioned steps only.
+
+    See Also
+    --------
+    DoublyStochastic : The paper's Algorithm 1.
+    DualAscent : The default: exact, with a duality gap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dsekl import DSEKLClassifier
+    >>> from dsekl.solvers import SharedMemory
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DSEKLClassifier(gamma=0.5, C=10.0, solver=SharedMemory(50, 50), random_state=0).fit(X, y)
+    >>> print(f"{model.score(X, y):.2f}")
+    0.98
     """
 
     n_rows: int = 10_000

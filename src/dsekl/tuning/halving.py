@@ -96,6 +96,20 @@ def tune(
     changes the result. ``max_seconds`` is the time that all of it may take: fewer candidates are then compared, on
     fewer rows, and what is found depends on the machine's speed. ``report`` is told the share of the work that is done,
     and what is being done.
+
+    See Also
+    --------
+    sklearn.model_selection.GridSearchCV : Any parameters, by cross-validation on all rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dsekl import DSEKLClassifier
+    >>> from dsekl.tuning import tune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = tune([DSEKLClassifier(kernel="rbf"), DSEKLClassifier(kernel="laplacian")], X, y, n_jobs=1)
+    >>> print(f"{len(found.outcomes)} candidates, error {found.best.error:.2f}")
+    98 candidates, error 0.02
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # regions need no more than the default epochs

@@ -98,8 +98,8 @@ def sections() -> Iterator[Section]:
         "Test error in per cent (regression: root mean squared error in per cent of the targets' deviation), mean over "
         f"the splits that all models have ({n_splits}), at most {MOST_TRAINING_ROWS:,} training and "
         f"{MOST_TEST_ROWS:,} test rows. Ranks have their standard error over the tables; the new ones were added "
-        "after the rules of the defaults were designed, and a few settings have been compared since on training rows or "
-        "other splits of some of them.\n\n" + table(["data", *MODELS], lines_of(errors))
+        "after the rules of the defaults were designed, and a few settings have been compared since on training rows "
+        "or other splits of some of them.\n\n" + table(["data", *MODELS], lines_of(errors))
         + f"\n\nBehind the best by more than a tenth: {', '.join(behind(errors)) or 'none'}.",
     )  # fmt: skip
     yield Section(

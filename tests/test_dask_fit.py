@@ -85,6 +85,7 @@ def test_gamma_and_C_are_learned(client: Client) -> None:
     assert few.score(ROWS[600:], UP[600:]) > 0.85
 
 
+@pytest.mark.filterwarnings("ignore:not converged")  # a large C is best here, for which parts want many rounds
 def test_width_and_C_are_chosen_at_full_density(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample of a tenth of the rows cannot see fields of a size that all of them show."""
     monkeypatch.setattr(overview, "SAMPLE_ROWS", 800)

@@ -45,7 +45,7 @@ def mapped(folder: Path, X: Any) -> Any:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let products read so few rows at a time that a small file takes many reads, and learn the metric in few steps."""
     monkeypatch.setattr(stored_points, "HELD_BYTES", 2**15)
-    monkeypatch.setattr(descent, "N_STEPS", 10)
+    monkeypatch.setattr(descent, "N_STEPS", 20)
     monkeypatch.setattr(regions, "REGION_ROWS", 1_000)
 
 

@@ -145,7 +145,7 @@ def test_numbers_to_predict_need_a_task(tmp_path: Path) -> None:
     figures = run(path, "-m", tmp_path / "m", "-t", "y", "--json", "--task", "regression")
     assert figures["mean absolute error"] < 300
     assert "already exists" in run(path, "-m", tmp_path / "m", "-t", "y", "--task", "regression", code=2)
-    assert "missing" in run(path, "-m", tmp_path / "n", "-t", "z", "--json", code=2)
+    assert "there is no column 'z'" in run(path, "-m", tmp_path / "n", "-t", "z", "--json", code=2)
 
 
 def test_the_choices_of_the_command_are_those_of_the_library() -> None:

@@ -116,7 +116,11 @@ class Learner:
         rng = self._rng(("alone", 0))
         rows = self.learned_from[np.sort(rng.choice(n, n_rows, replace=False, shuffle=False))]
         X = np.asarray(data.rows[rows])
-        return data.tied(relevances(X, data.calm_targets[rows], data.weights[rows]))
+        found = relevances(X, data.calm_targets[rows], data.weights[rows])
+        if data.groups is None:
+            return found
+        means = np.bincount(data.groups, found) / np.bincount(data.groups).clip(1)
+        return np.asarray(means[data.groups])
 
     def losses_of_widths(self, unit: Floats) -> Floats:
         """Return the loss of the neighbours' mean at each of ``WIDTHS``."""

@@ -414,3 +414,11 @@ def test_texts_that_would_be_padded_beyond_measure_are_refused() -> None:
     texts = {"strings": ["x" * 10**5, *[""] * 10**5], "dtype": "<U100000"}
     with pytest.raises(ValueError, match="far shorter than the longest"):
         dsekl.persistence.decode(texts, {}, {})
+
+
+def test_texts_that_are_nested_deeper_than_a_table_are_refused() -> None:
+    texts: object = "x"
+    for _ in range(64):
+        texts = [texts]
+    with pytest.raises(ValueError, match="are nested 64 deep"):
+        dsekl.persistence.decode({"strings": texts, "dtype": "object"}, {}, {})

@@ -202,6 +202,7 @@ ONLINE: dict[str, tuple[str, Callable[[Header, Arrays], Any]]] = {
         ),
     ),
     "a huge intercept of many points": ("large", entry("basis.intercept", LARGEST)),
+    "a unit of many points that overflows": ("large", entry("basis.unit", 1e-300)),
     "one target with two outputs": ("numbers", lambda header, arrays: header["fitted"].update(_one_target=True)),
 }  # fmt: skip
 

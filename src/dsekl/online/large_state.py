@@ -21,7 +21,7 @@ from .learner import Learner
 from .moments import Moments
 from .odds import check_odds
 from .online_state import learner_of, learner_values
-from .plausible import require_sizes
+from .plausible import MOST, require_sizes
 from .stream_settings import MOST_BUDGET, Settings
 
 PerOutput = Annotated[Floats, Form(("outputs",))]
@@ -100,7 +100,7 @@ def large_of(settings: Settings, n_features: int, n_outputs: int, values: Mappin
     points = saved.points.batch(settings.budget)
     if len(saved.coef) != len(points) or np.abs(saved.coef).max(initial=0.0) > FARTHEST:
         raise ValueError("the learner's coefficients are not those of its points, or are too large")
-    if not ((saved.unit > 0).all() and (saved.gamma > 0).any() and (saved.features[[0, 2]] >= 0).all()):
+    if not ((saved.unit > 1.0 / MOST).all() and (saved.gamma > 0).any() and (saved.features[[0, 2]] >= 0).all()):
         raise ValueError("the learner's units, its gamma or its moments cannot be")
     check_odds(saved.odds)
     moments = Moments(*saved.features.copy())

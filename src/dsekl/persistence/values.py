@@ -101,6 +101,8 @@ def decoded(nodes: Mapping[str, Any], arrays: Arrays, classes: Classes) -> dict[
 
 def _strings(texts: list[Any], dtype: str) -> NDArray[Any]:
     array = np.array(texts, dtype=object)
+    if array.ndim > 2:
+        raise ValueError(f"texts of type {dtype!r} are nested {array.ndim} deep")
     if not all(isinstance(text, str) for text in array.flat):
         raise ValueError(f"texts of type {dtype!r} are something else")
     if dtype == "object":

@@ -78,6 +78,13 @@ def test_a_wide_kernel_lets_blocks_travel(client: Client) -> None:
     assert (model.predict(ROWS).compute() == local.predict(X)).mean() > 0.97
 
 
+def test_persisted_rows_give_the_same_model(client: Client) -> None:
+    lazy, held = (DaskDSEKLClassifier(**SETTINGS).fit(*given) for given in ((ROWS, UP), (ROWS.persist(), UP.persist())))
+    assert np.array_equal(lazy.dual_coef_, held.dual_coef_)
+    parts = ROWS.persist()[::2], UP.persist()[::2]
+    assert DaskDSEKLClassifier(**SETTINGS).fit(*parts).score(*parts) > 0.9
+
+
 def test_gamma_and_C_are_learned(client: Client) -> None:
     few = DaskDSEKLClassifier(random_state=0, n_parts=2, verbose=False).fit(ROWS[:600], UP[:600])
     assert few.metric_

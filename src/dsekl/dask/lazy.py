@@ -50,6 +50,8 @@ def apart(blocks: Sequence[Any]) -> list[Any]:
     if len(blocks) < 2 or any(block.dask is not blocks[0].dask for block in blocks):
         return list(blocks)
     graph, found, n_tasks = ensure_dict(blocks[0].dask), [], 0
+    if any(block.key not in graph for block in blocks):  # persisted ones are on the workers already
+        return list(blocks)
     for block in blocks:
         tasks, _ = cull(graph, [block.key])
         n_tasks += len(tasks)
